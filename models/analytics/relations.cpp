@@ -20,7 +20,7 @@ double error_of_sums(double terms) {
 }
 
 Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
-                             const std::string& of) {
+                             const std::string& what) {
   Verification result;
   result.passed = true;
   result.checked = result.outputs = checked;
@@ -44,7 +44,7 @@ Verification verification_of(const std::vector<Relation>& relations, std::int64_
     result.reason = fmt::format("{}: {} is {:.3g} (at most {:.3g} was expected)", relation.name,
                                 relation.formula, relation.error, relation.bound);
   }
-  result.reference = fmt::format("fp64: {}; {}", join(names, ", "), of);
+  result.reference = fmt::format("fp64: {}; {}", join(names, ", "), what);
   return result;
 }
 

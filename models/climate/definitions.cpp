@@ -111,9 +111,9 @@ Defined parameters_of_tiramisu(const Sizes& s) {
   }
   add_block("bottom", channels, dense_layers[4]);
   for (int i = 3; i >= 0; --i) {
-    const std::int64_t made = dense_layers[i + 1] * growth;
-    all.upwards(fmt::format("up{}.in", i + 1), made);
-    channels = made + skipped[static_cast<std::size_t>(i)];
+    const std::int64_t grown = dense_layers[i + 1] * growth;
+    all.upwards(fmt::format("up{}.in", i + 1), grown);
+    channels = grown + skipped[static_cast<std::size_t>(i)];
     add_block(fmt::format("up{}", i + 1), channels, dense_layers[i]);
   }
   all.biased("logits", classes, channels, 1);
@@ -139,15 +139,15 @@ void train_small_tiramisu(ReferencePass& pass, const Node& images) {
     skips.push_back(dense_block(pass, name, x, dense_layers[i], true));
     x = pass.relu(pass.conv(name + ".out", skips.back(), skips.back()->channels, 1, 2, 1, true));
   }
-  Node made = dense_block(pass, "bottom", x, dense_layers[4], false);
+  Node block = dense_block(pass, "bottom", x, dense_layers[4], false);
   for (int i = 3; i >= 0; --i) {
     const std::string name = fmt::format("up{}", i + 1);
     const Node skip = skips[static_cast<std::size_t>(i)],
-               up = pass.deconv(name + ".in", made, made->channels, 3, 2, 1, skip->height,
+               up = pass.deconv(name + ".in", block, block->channels, 3, 2, 1, skip->height,
                                 skip->width);
-    made = dense_block(pass, name, pass.concat({up, skip}), dense_layers[i], i == 0);
+    block = dense_block(pass, name, pass.concat({up, skip}), dense_layers[i], i == 0);
   }
-  small_loss(pass, pass.conv("logits", made, classes, 1, 1, 1, true));
+  small_loss(pass, pass.conv("logits", block, classes, 1, 1, 1, true));
 }
 
 // DeepLabv3+.

@@ -47,9 +47,9 @@ void add_tiramisu(GraphBuilder& to, const ClimateShape& shape) {
   for (int level = levels; level-- > 0;) {
     // Upwards go the channels that the block below has made, without those that it has read.
     const std::string name = fmt::format("up{}", level + 1);
-    const std::vector<ValueIndex> made(block.begin() + 1, block.end());
-    const ValueIndex up = to.deconv(name + ".in", to.concat(name + ".below", made),
-                                    static_cast<std::int64_t>(made.size()) * grown, 3, 2, 1,
+    const std::vector<ValueIndex> added(block.begin() + 1, block.end());
+    const ValueIndex up = to.deconv(name + ".in", to.concat(name + ".below", added),
+                                    static_cast<std::int64_t>(added.size()) * grown, 3, 2, 1,
                                     shape.height >> level, shape.width >> level);
     x = to.concat(name + ".joined", {up, skips[static_cast<std::size_t>(level)]});
     block = dense_block(to, name, x, layers_of_block[level], grown);

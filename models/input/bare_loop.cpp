@@ -184,15 +184,15 @@ class BareLoopWorkload final : public Workload {
       const std::uint64_t epoch = first_epoch + static_cast<std::uint64_t>(step / share_.steps());
       const std::int64_t position = share_.position(step % share_.steps(), i % run_.pipeline.batch);
       const std::int64_t index = order_.of(epoch)->at(static_cast<std::size_t>(position));
-      const auto [found, is_new] = tasks.encoded.try_emplace(index);
+      const auto [entry, is_new] = tasks.encoded.try_emplace(index);
       if (is_new) {
         good_sample(index, [&] { set_->read(index, sample); });
-        found->second = sample.encoded;
+        entry->second = sample.encoded;
         bytes += sample.encoded.size();
         if (bytes > available) return false;
       }
-      tasks.all.push_back({index, epoch, &found->second,
-                           part_of(*decoder, found->second, run_.pipeline.decode, epoch, index)});
+      tasks.all.push_back({index, epoch, &entry->second,
+                           part_of(*decoder, entry->second, run_.pipeline.decode, epoch, index)});
     }
     return true;
   }

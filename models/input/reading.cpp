@@ -77,14 +77,14 @@ std::map<std::string, Metric> Reading::metrics(Communicator& ranks,
 
 std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks) {
   std::map<std::string, std::pair<std::int64_t, std::set<std::int64_t>>> sets;
-  for (const BadSamples& of : mine) {
-    auto& [faults, samples] = sets[of.set];
-    faults = of.faults;
-    for (const nlohmann::json& found : allgather_json(of.samples, ranks))
-      samples.merge(found.get<std::set<std::int64_t>>());
+  for (const BadSamples& own : mine) {
+    auto& [faults, samples] = sets[own.set];
+    faults = own.faults;
+    for (const nlohmann::json& of_rank : allgather_json(own.samples, ranks))
+      samples.merge(of_rank.get<std::set<std::int64_t>>());
   }
   std::int64_t all = 0;
-  for (const auto& [set, found] : sets) all += found.first + std::ssize(found.second);
+  for (const auto& [set, fault] : sets) all += fault.first + std::ssize(fault.second);
   return all;
 }
 

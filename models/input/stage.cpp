@@ -66,9 +66,9 @@ void expect_own_folder(const fs::path& folder, const StageListing& set, Communic
   throw_on_all(leaders, [&] {
     std::error_code failed;
     fs::create_directories(folder, failed);
-    const FileDescriptor made(
+    const FileDescriptor file(
         ::open(own.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (made.number() < 0)
+    if (file.number() < 0)
       throw InputError(
           fmt::format("--stage {}: cannot be written ({}). Name a folder that you may write to.",
                       folder.string(), failed ? failed.message() : words_of_error(errno)));

@@ -150,15 +150,15 @@ std::vector<std::optional<std::uint32_t>> StageFolder::read_manifest() {
   std::vector<char> named(files_.size());
   for (const json& entry : manifest.at("files")) {
     const auto name = entry.at("name").get<std::string>();
-    const auto found = index.find(name);
-    if (found == index.end())
+    const auto position = index.find(name);
+    if (position == index.end())
       throw unusable_folder(folder_, fmt::format("has {}, of another set", name),
                             "Remove the folder, or name another one.");
-    const StageFile& file = files_[found->second];
-    named[found->second] = 1;
+    const StageFile& file = files_[position->second];
+    named[position->second] = 1;
     if (entry.at("state") != "whole" || manifest.at("piece") != piece_) continue;
     if (entry.at("bytes") == file.bytes && entry.at("version") == file.version)
-      known[found->second] = entry.at("crc32c").get<std::uint32_t>();
+      known[position->second] = entry.at("crc32c").get<std::uint32_t>();
     else
       ++replaced_;  // the shared file is another one now
   }
@@ -195,9 +195,9 @@ void StageFolder::make_empty_files() {
   for (std::size_t i = 0; i < files_.size(); ++i) {
     if (files_[i].bytes > 0 || checksums_[i]) continue;
     fs::create_directories(path(i).parent_path());
-    const FileDescriptor made(
+    const FileDescriptor file(
         ::open(path(i).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-    if (made.number() < 0) cannot_write(path(i), errno);
+    if (file.number() < 0) cannot_write(path(i), errno);
     checksums_[i] = checksum_of_pieces({});
   }
 }

@@ -143,10 +143,10 @@ class Kmeans final : public Analysis {
     for (LloydRun& run : runs_) run.run(ranks_);
   }
 
-  Verification verify(const Table& table, const CaseClaims& of) override {
+  Verification verify(const Table& table, const CaseClaims& claimed_case) override {
     std::vector<const Trajectory*> claimed;
     for (const LloydRun& run : runs_) claimed.push_back(&run.trajectory());
-    const KmeansClaims claims(of);
+    const KmeansClaims claims(claimed_case);
     RowPass pass = pass_;
     pass.type = claims.type;
     return verify_trajectories(claimed, claims, table, pass, ranks_, ++seed_, &expected_);

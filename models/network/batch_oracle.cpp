@@ -88,8 +88,11 @@ std::string place_of(const Batch& batch, std::int64_t image) {
 
 }  // namespace
 
-DataClaims::DataClaims(const Settings& settings, const DefinedInput& of, std::uint64_t seed)
-    : classes(of.classes), input(of.shape), labels(of.labels), class_factors(of.class_factors) {
+DataClaims::DataClaims(const Settings& settings, const DefinedInput& defined, std::uint64_t seed)
+    : classes(defined.classes),
+      input(defined.shape),
+      labels(defined.labels),
+      class_factors(defined.class_factors) {
   const auto whole = [&](const char* name) { return std::stoll(settings.at(name)); };
   const std::string& data = settings.at("data");
   batch = whole("batch");

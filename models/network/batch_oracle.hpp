@@ -21,7 +21,7 @@ namespace assay {
 struct DataClaims {
   /// `of`: what the network of the case reads, by its definition. `seed`: of the run, without its
   /// trial.
-  DataClaims(const Settings& settings, const DefinedInput& of, std::uint64_t seed);
+  DataClaims(const Settings& settings, const DefinedInput& defined, std::uint64_t seed);
 
   enum class Kind { one_batch, learnable, files };
   Kind kind = Kind::one_batch;

@@ -110,11 +110,11 @@ class ResidentBatch final : public MadeBatches {
   std::int64_t samples() const override { return settings_.samples; }
   std::int64_t classes() const override { return settings_.classes; }
   std::string canonical() const override {
-    const InputShape& of = settings_.input;
+    const InputShape& shape = settings_.input;
     return fmt::format("synthetic:c{}{}seed{}", settings_.classes,
-                       of.is_photograph()
-                           ? fmt::format("s{}", of.height)
-                           : fmt::format("i{}h{}w{}", of.channels, of.height, of.width),
+                       shape.is_photograph()
+                           ? fmt::format("s{}", shape.height)
+                           : fmt::format("i{}h{}w{}", shape.channels, shape.height, shape.width),
                        settings_.seed);
   }
 

@@ -52,8 +52,8 @@ std::vector<Choice> Executor::choices(std::size_t node, Plugins& plugins) const 
     all.push_back({backend, ""});
     if (!settings_.measured) continue;
     Result<Backend*> opened = plugins.open(backend);
-    if (Backend** const of = std::get_if<Backend*>(&opened))
-      for (std::string& algorithm : (*of)->algorithms(graph_.nodes[node].problem->kind()))
+    if (Backend** const maker = std::get_if<Backend*>(&opened))
+      for (std::string& algorithm : (*maker)->algorithms(graph_.nodes[node].problem->kind()))
         all.push_back({backend, std::move(algorithm)});
   }
   return all;
@@ -241,7 +241,7 @@ void Executor::measure(Communicator& ranks) {
     };
     if (is_summed(i) && all.size() > 1) choose_sums(i, ranks);
     if (i > 0 && is_summed(i - 1) && !choice(i - 1).has_sums())
-      std::erase_if(all, [](const Candidate& of) { return of.choice.has_sums(); });
+      std::erase_if(all, [](const Candidate& candidate) { return candidate.choice.has_sums(); });
     if (!settings_.measured && all.size() == 1) {
       run_node(i);
       continue;

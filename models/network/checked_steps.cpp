@@ -78,9 +78,10 @@ void CheckedSteps::keep(std::span<const float> images, std::span<const std::int6
 }
 
 void CheckedSteps::compare(const Trainer::State& timed, const Trainer::State& before,
-                           const std::string& step, Verification& found) {
+                           const std::string& step, Verification& verification) {
   std::vector<Trainer::Difference> differences = trainer_.differences(timed);
-  double spreads = found.passed && may_spread(trainer_.settings().precision, differences) ? 1 : 0;
+  double spreads =
+      verification.passed && may_spread(trainer_.settings().precision, differences) ? 1 : 0;
   ranks_.allreduce_max(std::span(&spreads, 1));
   if (spreads > 0) {
     Trainer::State checked;
@@ -90,20 +91,21 @@ void CheckedSteps::compare(const Trainer::State& timed, const Trainer::State& be
       trainer_.exchange(begin);
       const Verification again =
           make("in a step made again", every ? trainer_.graph().nodes.size() : nodes);
-      found.checked += again.checked;
-      found.wrong_elements += again.wrong_elements;
-      found.fail(again.reason);
+      verification.checked += again.checked;
+      verification.wrong_elements += again.wrong_elements;
+      verification.fail(again.reason);
       return trainer_.differences(checked);
     };
     spread_ = std::max(spread_, allow_spread(trainer_.settings(), repeat, differences));
   }
   const Trainer::Difference difference = worst(differences);
   if (difference.relative <= difference.allowed) return;
-  found.fail(std::isinf(difference.relative)
-                 ? fmt::format("after {}, {} is not the rounded weight", step, difference.what)
-                 : fmt::format("after {}, {} differs by {:.3g} of its 2-norm from that after the "
-                               "same step with checks",
-                               step, difference.what, difference.relative));
+  verification.fail(
+      std::isinf(difference.relative)
+          ? fmt::format("after {}, {} is not the rounded weight", step, difference.what)
+          : fmt::format("after {}, {} differs by {:.3g} of its 2-norm from that after the "
+                        "same step with checks",
+                        step, difference.what, difference.relative));
 }
 
 void CheckedSteps::judge_finite(const std::string& when, Verification& verification) {

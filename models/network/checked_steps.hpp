@@ -56,7 +56,7 @@ class CheckedSteps {
   /// equal steps differ (allow_spread()), further ones are made from there. `step` is used in the
   /// reason. Collective.
   void compare(const Trainer::State& timed, const Trainer::State& before, const std::string& step,
-               Verification& found);
+               Verification& verification);
   /// The largest difference between equal steps that compare() has seen; 0 if none was larger than
   /// is allowed at once.
   double spread() const { return spread_; }

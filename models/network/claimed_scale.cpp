@@ -32,7 +32,7 @@ std::string ClaimedScale::begin(const LossScaleState& state, bool restarted) {
 }
 
 std::string ClaimedScale::step(const LossScaleState& state) {
-  const double now = state_.scale, made = lags_ ? waiting_ : now;
+  const double now = state_.scale, scale_of_update = lags_ ? waiting_ : now;
   waiting_ = now;
   skipped_ = state.skipped > state_.skipped;
   if (unknown_) {
@@ -40,13 +40,13 @@ std::string ClaimedScale::step(const LossScaleState& state) {
     state_ = state;
     return "";
   }
-  if (made > 0) {  // else nothing was updated
+  if (scale_of_update > 0) {  // else nothing was updated
     ++state_.steps;
     if (skipped_) {
       ++state_.skipped;
       ++state_.skipped_in_row;
       state_.good_steps = 0;
-      if (moves_) state_.scale = std::fmax(std::fmin(now, made * 0.5), 1);
+      if (moves_) state_.scale = std::fmax(std::fmin(now, scale_of_update * 0.5), 1);
     } else {
       state_.skipped_in_row = 0;
       if (++state_.good_steps == growth_) {

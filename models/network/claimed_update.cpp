@@ -17,10 +17,11 @@ double option_of(const Settings& settings, const char* name, double usual) {
 }
 
 /// number / (sqrt(of * factor) + epsilon)
-ClaimedNumber by_root(const ClaimedNumber& number, const ClaimedNumber& of, double factor,
+ClaimedNumber by_root(const ClaimedNumber& number, const ClaimedNumber& square, double factor,
                       double epsilon, double u) {
-  const double root = std::sqrt(factor * of.value) + epsilon,
-               low = std::sqrt(factor * std::max(0.0, of.value - of.error)) + epsilon * (1 - 4 * u),
+  const double root = std::sqrt(factor * square.value) + epsilon,
+               low = std::sqrt(factor * std::max(0.0, square.value - square.error)) +
+                     epsilon * (1 - 4 * u),
                ratio = number.value / root;
   return {ratio, number.error / low + std::abs(number.value) * (1 / low - 1 / root) +
                      roundings_of_update * u * std::abs(ratio)};

@@ -20,13 +20,13 @@ std::string fault_of_window(const GraphNode& node, const ConvShape& s, const std
        {std::tuple{"height", s.kh, s.sh, s.dh + 1, s.ph},
         std::tuple{"width", s.kw, s.sw, s.dw + 1, s.pw}}) {
     const std::int64_t half = defined.dilation * (taps / 2);
-    const std::string found = window_text(stride, dilation, padding),
+    const std::string window = window_text(stride, dilation, padding),
                       expected = window_text(
                           defined.stride, defined.dilation,
                           defined.padding == DefinedWindow::half_filter ? half : defined.padding);
-    if (found != expected)
+    if (window != expected)
       return fmt::format("{} has in the {}: {}; by the definition of {}: {}", node.text(), axis,
-                         found, problem, expected);
+                         window, problem, expected);
   }
   return "";
 }

@@ -16,10 +16,10 @@ namespace assay {
 namespace {
 
 /// Not finite numbers are others' to judge: here both must be.
-bool agrees(double found, double expected, double bound) {
-  if (!std::isfinite(found) || !std::isfinite(expected))
-    return std::isfinite(found) == std::isfinite(expected);
-  return std::fabs(found - expected) <= bound;
+bool agrees(double value, double expected, double bound) {
+  if (!std::isfinite(value) || !std::isfinite(expected))
+    return std::isfinite(value) == std::isfinite(expected);
+  return std::fabs(value - expected) <= bound;
 }
 
 /// The loss and score of one sample, and the largest distance of a right result from them.

@@ -15,9 +15,9 @@ namespace assay {
 
 Result<std::unique_ptr<Evaluator>> Evaluator::make(Trainer& trainer, Plugins& plugins,
                                                    Communicator& ranks) {
-  const TrainerSettings& of = trainer.settings();
-  Graph graph = inference_graph(of.network, of.batch, of.precision);
-  ExecutorSettings settings = of.executor;
+  const TrainerSettings& trained = trainer.settings();
+  Graph graph = inference_graph(trained.network, trained.batch, trained.precision);
+  ExecutorSettings settings = trained.executor;
   settings.measured = false;
   settings.chosen.clear();
   settings.memory = {{graph.weights, trainer.executor().memory(trainer.graph().weights)}};
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::make(Trainer& trainer, Plugins& pl
       new Evaluator(trainer, std::move(std::get<std::unique_ptr<Executor>>(executor)), ranks));
   if (evaluator->executor_->chooses()) {
     evaluator->put_statistics();
-    load_random(*evaluator->executor_, of.seed);
+    load_random(*evaluator->executor_, trained.seed);
     evaluator->executor_->measure(ranks);
   }
   return evaluator;
@@ -64,7 +64,7 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
     what(*oracle);
     judging += seconds_since(start);
   };
-  judge([&](auto& of) { of.begin(*executor_, trainer_.running_statistics()); });
+  judge([&](auto& checker) { checker.begin(*executor_, trainer_.running_statistics()); });
   double sums[] = {0, 0, 0};  // losses, scores, images
   batches.start({}, batches.steps());
   std::vector<std::int64_t> labels;
@@ -80,13 +80,13 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
     std::replace(labels.begin(), labels.end(), std::int64_t{-1}, std::int64_t{0});
     put_batch(*executor_, batch.images, labels);
     if (step == checked) batches.pause();  // checks do not count, so nothing is read meanwhile
-    if (step == checked) judge([&](auto& of) { of.judge_images(*executor_, batch); });
+    if (step == checked) judge([&](auto& checker) { checker.judge_images(*executor_, batch); });
     const auto start = std::chrono::steady_clock::now();
     run(step == checked ? check : nullptr);
     const std::vector<double> losses = read_values(*executor_, executor_->graph().losses),
                               scores = read_scores(*executor_);
     seconds[step == checked ? 1 : 0] += seconds_since(start);
-    if (step == checked) judge([&](auto& of) { of.judge_results(*executor_, batch); });
+    if (step == checked) judge([&](auto& checker) { checker.judge_results(*executor_, batch); });
     if (oracle != nullptr) oracle->add(batch, losses, scores);
     for (std::size_t i = 0; i < losses.size(); ++i) {
       if (batch.samples[i] < 0) continue;
@@ -103,7 +103,7 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
     evaluation.score = sums[1] / sums[2];
     evaluation.images = static_cast<std::int64_t>(sums[2]);
   }
-  judge([&](auto& of) { of.end(evaluation); });
+  judge([&](auto& checker) { checker.end(evaluation); });
   // Nobody knows how long a single batch takes without checks: then they count.
   if (checked >= 0 && batches.steps() > 1)
     evaluation.check_seconds =

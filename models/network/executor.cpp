@@ -287,9 +287,9 @@ Executor::Binding Executor::binding(const Candidate& candidate, std::size_t inde
 }
 
 bool Executor::is_swapped(ValueIndex value) const {
-  const GraphValue& of = graph_.values[value];
+  const GraphValue& graph_value = graph_.values[value];
   return value == graph_.gradients || value == graph_.lagged ||
-         (of.storage == Storage::part && of.whole == graph_.gradients);
+         (graph_value.storage == Storage::part && graph_value.whole == graph_.gradients);
 }
 
 void Executor::swap_places() {

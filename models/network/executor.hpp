@@ -181,7 +181,7 @@ class Executor {
   /// other, are its other candidate: measure() takes them where they are faster, or the one is
   /// wrong.
   void fuse(Plugins& plugins, Communicator& ranks);
-  Result<std::vector<Candidate>> find_fused(const GraphNode& one, const GraphNode& before,
+  Result<std::vector<Candidate>> find_fused(const GraphNode& fused, const GraphNode& before,
                                             const GraphNode& after, Plugins& plugins,
                                             Communicator& ranks) const;
   std::string make_candidates(Plugins& plugins, Communicator& ranks);

@@ -81,16 +81,16 @@ bool is_given(const GraphNode& before, const GraphNode& after) {
 }  // namespace
 
 /// The candidates of a node that is made of two: the operation that is both, and the two.
-Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& one,
+Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& fused,
                                                               const GraphNode& before,
                                                               const GraphNode& after,
                                                               Plugins& plugins,
                                                               Communicator& ranks) const {
   const Choice by{settings_.backends.front(), ""};
   std::vector<Candidate> all;
-  auto made = make_candidate(one, by, plugins, ranks);
-  if (auto* const refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  all.push_back(std::move(std::get<Candidate>(made)));
+  auto whole = make_candidate(fused, by, plugins, ranks);
+  if (auto* const refusal = std::get_if<Unsupported>(&whole)) return std::move(*refusal);
+  all.push_back(std::move(std::get<Candidate>(whole)));
   auto first = make_candidate(before, by, plugins, ranks);
   auto second = make_candidate(after, by, plugins, ranks);
   if (auto* const a = std::get_if<Candidate>(&first), * const b = std::get_if<Candidate>(&second);
@@ -108,7 +108,7 @@ Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& o
 void Executor::fuse(Plugins& plugins, Communicator& ranks) {
   if (!filters_last() || row_major_ || graph_.gradients != Graph::none) return;
   const auto users = users_of_values(graph_);
-  std::map<std::size_t, std::pair<GraphNode, std::vector<Candidate>>> made;  // by second node
+  std::map<std::size_t, std::pair<GraphNode, std::vector<Candidate>>> fused;  // by second node
   std::vector<bool> gone(graph_.nodes.size());
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto src = graph_.nodes[i].tensors.find("src");
@@ -118,21 +118,21 @@ void Executor::fuse(Plugins& plugins, Communicator& ranks) {
     if (after.join == nullptr || before.summed != Graph::none ||
         graph_.value(src->second).storage != Storage::planned)
       continue;
-    auto one = after.join(before, after);
-    if (!one) continue;
-    auto all = find_fused(*one, before, after, plugins, ranks);
+    auto node = after.join(before, after);
+    if (!node) continue;
+    auto all = find_fused(*node, before, after, plugins, ranks);
     if (const auto* const refusal = std::get_if<Unsupported>(&all)) {
       if (not_fused_.empty()) not_fused_ = refusal->reason;
       continue;
     }
     gone[maker] = true;
-    made.emplace(i, std::pair{std::move(*one), std::move(std::get<0>(all))});
+    fused.emplace(i, std::pair{std::move(*node), std::move(std::get<0>(all))});
   }
   std::vector<GraphNode> nodes;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (gone[i]) continue;
     candidates_.emplace_back();
-    if (const auto entry = made.find(i); entry != made.end()) {
+    if (const auto entry = fused.find(i); entry != fused.end()) {
       nodes.push_back(std::move(entry->second.first));
       candidates_.back() = std::move(entry->second.second);
     } else {
@@ -165,13 +165,13 @@ void Executor::add_sums(Plugins& plugins, Communicator& ranks) {
                     Choice::with_sums};
     auto first = make_candidate(before, by, plugins, ranks);
     auto second = make_candidate(after, by, plugins, ranks);
-    for (const auto* const made : {&first, &second})
-      if (const auto* const refusal = std::get_if<Unsupported>(made);
+    for (const auto* const candidate : {&first, &second})
+      if (const auto* const refusal = std::get_if<Unsupported>(candidate);
           refusal != nullptr && not_fused_.empty())
         not_fused_ = refusal->reason;
     auto *const a = std::get_if<Candidate>(&first), *const b = std::get_if<Candidate>(&second);
     if (a == nullptr || b == nullptr) continue;
-    for (std::size_t of = i; told && of < i + 2; ++of) candidates_[of].clear();
+    for (std::size_t node = i; told && node < i + 2; ++node) candidates_[node].clear();
     candidates_[i].push_back(std::move(*a));
     candidates_[i + 1].push_back(std::move(*b));
     summed_.push_back(i);

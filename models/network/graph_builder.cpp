@@ -176,21 +176,22 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
   tape_.emplace_back([=, this] {
     const ValueIndex diff = gradient_of(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
-    std::map<std::string, ValueIndex> of{{"src", from},
-                                         {"diff_dst", diff},
-                                         {"scale", parameter(scale).value},
-                                         {"mean", mean},
-                                         {"variance", variance},
-                                         {"diff_src", diff_src},
-                                         {"diff_scale", parameter(scale).gradient},
-                                         {"diff_shift", parameter(shift).gradient}};
-    if (fusion != NormFusion::none) of["dst"] = dst;
+    std::map<std::string, ValueIndex> tensors{{"src", from},
+                                              {"diff_dst", diff},
+                                              {"scale", parameter(scale).value},
+                                              {"mean", mean},
+                                              {"variance", variance},
+                                              {"diff_src", diff_src},
+                                              {"diff_scale", parameter(scale).gradient},
+                                              {"diff_shift", parameter(shift).gradient}};
+    if (fusion != NormFusion::none) tensors["dst"] = dst;
     if (fusion == NormFusion::add_relu) {
-      of["diff_addend"] = like("grad " + graph_.values[addend].name, addend);
-      add_gradient(addend, of["diff_addend"]);
+      tensors["diff_addend"] = like("grad " + graph_.values[addend].name, addend);
+      add_gradient(addend, tensors["diff_addend"]);
     }
     add_node(layer, "backward", Phase::backward,
-             NormProblem(s, NormDirection::backward, fusion, precision_), &norm_oracle, of, nhwc);
+             NormProblem(s, NormDirection::backward, fusion, precision_), &norm_oracle, tensors,
+             nhwc);
     add_gradient(from, diff_src);
   });
   return dst;
@@ -230,14 +231,14 @@ ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
   const ValueIndex dst = like(called, sums);
   follow(sums, dst);
   const bool biased = bias != no_bias;
-  std::map<std::string, ValueIndex> of{{"src", sums}, {"dst", dst}};
-  if (biased) of["bias"] = parameter(bias).value;
+  std::map<std::string, ValueIndex> forward_tensors{{"src", sums}, {"dst", dst}};
+  if (biased) forward_tensors["bias"] = parameter(bias).value;
   add_node(called, "forward", Phase::forward,
            ActivationProblem(s, ActivationDirection::forward, function, biased, precision_),
-           &activation_oracle, of, nhwc);
+           &activation_oracle, forward_tensors, nhwc);
   tape_.emplace_back([=, this] {
     const ActivationProblem problem(s, ActivationDirection::backward, function, biased, precision_);
-    std::map<std::string, ValueIndex> tensors, read = of;
+    std::map<std::string, ValueIndex> tensors, read = forward_tensors;
     read["diff_dst"] = gradient_of(dst);
     if (biased) read["diff_bias"] = parameter(bias).gradient;
     ValueIndex diff = read.at("diff_dst");

@@ -39,7 +39,7 @@ struct ConvOptions {
 
 /// The key of a layer's masks (kernels/dropout/problem.hpp): the low 32 bits are those of FNV-1a
 /// (64 bits) of the layer's name and the seed, "drop1 7"; the high bits are the rank.
-std::int64_t mask_key(const std::string& layer, const MaskSeed& of);
+std::int64_t mask_key(const std::string& layer, const MaskSeed& mask);
 
 class GraphBuilder {
  public:
@@ -136,7 +136,9 @@ class GraphBuilder {
                            double bound, double constant);
   /// A new value with the dimensions of `like`.
   ValueIndex like(const std::string& name, ValueIndex like);
-  void add_gradient(ValueIndex of, ValueIndex gradient) { gradients_[of].push_back(gradient); }
+  void add_gradient(ValueIndex value, ValueIndex gradient) {
+    gradients_[value].push_back(gradient);
+  }
   ValueIndex pool(const std::string& layer, ValueIndex from, PoolMode mode, const PoolShape& shape);
   ConvShape conv_shape(ValueIndex from, std::int64_t channels, std::int64_t taps,
                        const ConvOptions& options) const;

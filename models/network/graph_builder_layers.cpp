@@ -35,11 +35,11 @@ double fan_in(const ConvShape& s) { return static_cast<double>(s.ic * s.kh * s.k
 
 }  // namespace
 
-std::int64_t mask_key(const std::string& layer, const MaskSeed& of) {
+std::int64_t mask_key(const std::string& layer, const MaskSeed& mask) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : fmt::format("{} {}", layer, of.seed))
+  for (const char c : fmt::format("{} {}", layer, mask.seed))
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return std::int64_t{of.rank} << 32 | static_cast<std::int64_t>(hash & 0xffffffff);
+  return std::int64_t{mask.rank} << 32 | static_cast<std::int64_t>(hash & 0xffffffff);
 }
 
 void GraphBuilder::add_product(const std::string& layer, const std::string& direction, Phase phase,
@@ -171,10 +171,11 @@ ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMod
   tape_.emplace_back([=, this] {
     const ValueIndex diff = gradient_of(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
-    std::map<std::string, ValueIndex> of{{"diff_dst", diff}, {"diff_src", diff_src}};
-    if (mode == PoolMode::max) of["src"] = from;
+    std::map<std::string, ValueIndex> tensors{{"diff_dst", diff}, {"diff_src", diff_src}};
+    if (mode == PoolMode::max) tensors["src"] = from;
     add_node(layer, "backward", Phase::backward,
-             PoolProblem(s, PoolDirection::backward, mode, precision_), &pool_oracle, of, nhwc);
+             PoolProblem(s, PoolDirection::backward, mode, precision_), &pool_oracle, tensors,
+             nhwc);
     add_gradient(from, diff_src);
   });
   return dst;
@@ -183,24 +184,24 @@ ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMod
 ValueIndex GraphBuilder::concat(const std::string& layer, const std::vector<ValueIndex>& from) {
   ConcatShape s{batch_, dim(from.front(), 2), dim(from.front(), 3), {}};
   std::map<std::string, ValueIndex> tensors;
-  for (const ValueIndex one : from) {
-    tensors[fmt::format("src{}", s.channels.size())] = one;
-    s.channels.push_back(dim(one, 1));
+  for (const ValueIndex input : from) {
+    tensors[fmt::format("src{}", s.channels.size())] = input;
+    s.channels.push_back(dim(input, 1));
   }
   const ConcatProblem forward(s, ConcatDirection::forward, precision_);
   const ValueIndex dst = tensors["dst"] =
       add_value(layer, type_, {batch_, forward.channels(), s.ih, s.iw});
   add_node(layer, "forward", Phase::forward, forward, &concat_oracle, std::move(tensors), nhwc);
   tape_.emplace_back([=, this] {
-    std::map<std::string, ValueIndex> of{{"diff_dst", gradient_of(dst)}};
+    std::map<std::string, ValueIndex> gradients{{"diff_dst", gradient_of(dst)}};
     for (std::size_t i = 0; i < from.size(); ++i) {
       const ValueIndex part = like("grad " + graph_.values[from[i]].name, from[i]);
-      of[fmt::format("diff_src{}", i)] = part;
+      gradients[fmt::format("diff_src{}", i)] = part;
       add_gradient(from[i], part);
     }
     add_node(layer, "backward", Phase::backward,
-             ConcatProblem(s, ConcatDirection::backward, precision_), &concat_oracle, std::move(of),
-             nhwc);
+             ConcatProblem(s, ConcatDirection::backward, precision_), &concat_oracle,
+             std::move(gradients), nhwc);
   });
   return dst;
 }

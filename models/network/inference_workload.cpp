@@ -84,11 +84,11 @@ Results results_in_fp64(const Executor& executor, const Network& network,
   plain.device = "cpu";
   plain.threads = threads;
   const auto alone = serial_communicator();
-  auto made = Executor::make(inference_graph(network, std::ssize(images), Precision::fp64), plain,
-                             plugins, *alone);
-  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+  auto result = Executor::make(inference_graph(network, std::ssize(images), Precision::fp64), plain,
+                               plugins, *alone);
+  if (const auto* const refusal = std::get_if<Unsupported>(&result))
     throw CaseError("the network cannot be checked: " + refusal->reason);
-  Executor& reference = *std::get<std::unique_ptr<Executor>>(made);
+  Executor& reference = *std::get<std::unique_ptr<Executor>>(result);
   const Graph &from = executor.graph(), &to = reference.graph();
   const auto batch = static_cast<std::size_t>(from.value(from.images).dims[0]);
   for (std::size_t i = 0; i < to.parameters.size(); ++i)
@@ -108,15 +108,15 @@ using Memory = std::map<ValueIndex, std::shared_ptr<void>>;  // as ExecutorSetti
 Result<Memory> learnt(const TrainerSettings& settings, Plugins& plugins) {
   Learning learning = settings.learning;
   learning.last_norm = parity_last_norm;
-  ExecutorSettings of = settings.executor;
-  of.measured = false;
-  of.chosen.clear();
+  ExecutorSettings executor_settings = settings.executor;
+  executor_settings.measured = false;
+  executor_settings.chosen.clear();
   const auto alone = serial_communicator();
-  auto made = Executor::make(gradient_graph(settings.network, parity_batch(settings.network),
-                                            settings.precision, learning, {settings.seed}),
-                             of, plugins, *alone);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  Executor& executor = *std::get<std::unique_ptr<Executor>>(made);
+  auto result = Executor::make(gradient_graph(settings.network, parity_batch(settings.network),
+                                              settings.precision, learning, {settings.seed}),
+                               executor_settings, plugins, *alone);
+  if (auto* refusal = std::get_if<Unsupported>(&result)) return std::move(*refusal);
+  Executor& executor = *std::get<std::unique_ptr<Executor>>(result);
   put_initial(executor, settings.seed);
   load_random(executor, settings.seed);
   executor.run(Phase::forward);
@@ -135,10 +135,10 @@ Result<std::unique_ptr<Executor>> made_for(const TrainerSettings& settings, Plug
   auto memory = made_on_all<Memory>(ranks, [&] { return learnt(settings, plugins); });
   if (auto* refusal = std::get_if<Unsupported>(&memory)) return std::move(*refusal);
   if (fill_seconds != nullptr) *fill_seconds = seconds_since(start);
-  ExecutorSettings of = settings.executor;
-  of.memory = std::get<Memory>(memory);
-  return Executor::make(inference_graph(settings.network, settings.batch, settings.precision), of,
-                        plugins, ranks);
+  ExecutorSettings executor_settings = settings.executor;
+  executor_settings.memory = std::get<Memory>(memory);
+  return Executor::make(inference_graph(settings.network, settings.batch, settings.precision),
+                        executor_settings, plugins, ranks);
 }
 
 class InferenceWorkload final : public Workload {
@@ -274,7 +274,7 @@ class InferenceWorkload final : public Workload {
                                 run_.trainer.executor.threads, plugins_);
   }
 
-  void compare_form(const ParityForm& form, Verification& found) {
+  void compare_form(const ParityForm& form, Verification& verification) {
     TrainerSettings settings = run_.trainer;
     settings.network = form.network;
     settings.batch = form.images;
@@ -282,14 +282,14 @@ class InferenceWorkload final : public Workload {
     settings.executor.memory.clear();
     const auto alone = serial_communicator();
     settings.executor.chosen = executor_->chosen();
-    auto made = made_for(settings, plugins_, *alone);
-    if (std::holds_alternative<Unsupported>(made)) {  // the choice was for the whole network
+    auto result = made_for(settings, plugins_, *alone);
+    if (std::holds_alternative<Unsupported>(result)) {  // the choice was for the whole network
       settings.executor.chosen.clear();
-      made = made_for(settings, plugins_, *alone);
+      result = made_for(settings, plugins_, *alone);
     }
-    if (const auto* const refusal = std::get_if<Unsupported>(&made))
+    if (const auto* const refusal = std::get_if<Unsupported>(&result))
       throw CaseError("the network cannot be checked: " + refusal->reason);
-    Executor& executor = *std::get<std::unique_ptr<Executor>>(made);
+    Executor& executor = *std::get<std::unique_ptr<Executor>>(result);
     load_random(executor, seed_of(0));
     executor.measure(*alone);
     executor.run(Phase::forward);
@@ -298,7 +298,7 @@ class InferenceWorkload final : public Workload {
     compare_with_fp64(
         executor, results_of(executor),
         results_in_fp64(executor, form.network, images, settings.executor.threads, plugins_),
-        tolerance(), found);
+        tolerance(), verification);
   }
 
   double tolerance() const {
@@ -328,9 +328,9 @@ class InferenceWorkload final : public Workload {
         values = of_images(values, static_cast<std::size_t>(run_.trainer.batch), images_);
       compare_with_fp64(*executor_, some, expected_, tolerance(), verification);
     }
-    const auto as_before = [&](const Trainer::Difference& found, std::size_t count) {
-      compare(found.what, found.relative, count, found.allowed, "those of the same run with checks",
-              verification);
+    const auto as_before = [&](const Trainer::Difference& difference, std::size_t count) {
+      compare(difference.what, difference.relative, count, difference.allowed,
+              "those of the same run with checks", verification);
     };
     // The scores are of the same logits: if two are nearly equal, their rounding decides a score.
     const std::vector<double> scores = read_scores(*executor_);

@@ -36,8 +36,8 @@ std::string JudgedBatches::fault_of_repeats() {
 
 std::string JudgedBatches::take_fault() {
   const std::string repeats = fault_of_repeats(),
-                    found = fault_of_any(std::exchange(fault_, {}), ranks_);
-  return found.empty() ? repeats : found;
+                    others = fault_of_any(std::exchange(fault_, {}), ranks_);
+  return others.empty() ? repeats : others;
 }
 
 }  // namespace assay

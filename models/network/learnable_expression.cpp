@@ -36,11 +36,11 @@ void LearnableExpression::make(std::int64_t index, float* out) const {
                     choice(draw_words(seed_, Draw::factors, index, k / 4)[k % 4], 512)) -
                 256;
   std::vector<std::int32_t> values;
-  for (const Loading& of : loadings_)
-    values.push_back(
-        8192 + ((3 * wave(static_cast<std::uint32_t>(of.phase + of.of_first * factor[of.first] +
-                                                     of.of_second * factor[of.second]))) >>
-                2));
+  for (const Loading& loading : loadings_)
+    values.push_back(8192 + ((3 * wave(static_cast<std::uint32_t>(
+                                      loading.phase + loading.of_first * factor[loading.first] +
+                                      loading.of_second * factor[loading.second]))) >>
+                             2));
   add_noise(seed_, index, 4, elements(), values.data());
   for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<float>(values[i]) * 0x1p-14F;
 }

@@ -133,34 +133,35 @@ FieldOracle::FieldOracle(const InputShape& shape, std::uint64_t seed, std::int64
   }
 }
 
-std::int64_t FieldOracle::right_of(const Vortex& of, std::int64_t column) const {
-  const std::int64_t right = modulo(column - of.column, shape_.width);
+std::int64_t FieldOracle::right_of(const Vortex& vortex, std::int64_t column) const {
+  const std::int64_t right = modulo(column - vortex.column, shape_.width);
   return 2 * right > shape_.width ? right - shape_.width : right;
 }
 
 /// 256 at the centre, 128 at the radius, and 0 where the square of the distance is twice as large.
-std::int64_t FieldOracle::strength(const Vortex& of, std::int64_t row, std::int64_t column) const {
-  const std::int64_t down = row - of.row, right = right_of(of, column),
-                     square = of.radius * of.radius, distance = down * down + right * right;
+std::int64_t FieldOracle::strength(const Vortex& vortex, std::int64_t row,
+                                   std::int64_t column) const {
+  const std::int64_t down = row - vortex.row, right = right_of(vortex, column),
+                     square = vortex.radius * vortex.radius, distance = down * down + right * right;
   return distance >= 2 * square ? 0 : 128 * (2 * square - distance) / square;
 }
 
-std::optional<std::int64_t> FieldOracle::distance(const River& of, std::int64_t row,
+std::optional<std::int64_t> FieldOracle::distance(const River& river, std::int64_t row,
                                                   std::int64_t column) const {
-  const std::int64_t along = modulo(column - of.first, shape_.width);
-  if (along >= of.length) return std::nullopt;
-  const std::int64_t bent = of.bend * swing(of.phase + along * 32768 / of.length),
-                     centre = of.row + (bent - modulo(bent, 8192)) / 8192;
+  const std::int64_t along = modulo(column - river.first, shape_.width);
+  if (along >= river.length) return std::nullopt;
+  const std::int64_t bent = river.bend * swing(river.phase + along * 32768 / river.length),
+                     centre = river.row + (bent - modulo(bent, 8192)) / 8192;
   return row > centre ? row - centre : centre - row;
 }
 
 std::int64_t FieldOracle::label(std::int64_t row, std::int64_t column) const {
-  for (const Vortex& of : vortices_) {
-    const std::int64_t down = row - of.row, right = right_of(of, column);
-    if (down * down + right * right <= of.radius * of.radius) return 1;
+  for (const Vortex& vortex : vortices_) {
+    const std::int64_t down = row - vortex.row, right = right_of(vortex, column);
+    if (down * down + right * right <= vortex.radius * vortex.radius) return 1;
   }
-  for (const River& of : rivers_)
-    if (const auto rows = distance(of, row, column); rows && *rows <= half_width()) return 2;
+  for (const River& river : rivers_)
+    if (const auto rows = distance(river, row, column); rows && *rows <= half_width()) return 2;
   return 0;
 }
 
@@ -174,16 +175,17 @@ double FieldOracle::at(std::int64_t row, std::int64_t column, std::int64_t chann
     sum += swing(static_cast<std::int64_t>(words[3] % 65536) + across +
                  (words[2] % 2 == 1 ? -down : down));
   }
-  for (const Vortex& of : vortices_) {
-    const std::int64_t strong = strength(of, row, column), sign = 2 * row < shape_.height ? 1 : -1;
-    if (channel == 0) sum -= 192 * strong * (row - of.row) * sign / of.radius;
-    if (channel == 1) sum += 192 * strong * right_of(of, column) * sign / of.radius;
+  for (const Vortex& vortex : vortices_) {
+    const std::int64_t strong = strength(vortex, row, column),
+                       sign = 2 * row < shape_.height ? 1 : -1;
+    if (channel == 0) sum -= 192 * strong * (row - vortex.row) * sign / vortex.radius;
+    if (channel == 1) sum += 192 * strong * right_of(vortex, column) * sign / vortex.radius;
     if (channel == 2) sum -= 192 * strong;
     if (channel == 3) sum += 96 * strong;
   }
   const std::int64_t reach = 2 * half_width() + 2;
-  for (const River& of : rivers_)
-    if (const auto rows = distance(of, row, column); rows && *rows < reach) {
+  for (const River& river : rivers_)
+    if (const auto rows = distance(river, row, column); rows && *rows < reach) {
       const std::int64_t strong = 256 * (reach - *rows) / reach;
       sum += channel == 0 ? 64 * strong : channel == 3 ? 192 * strong : 0;
     }

@@ -38,12 +38,12 @@ std::vector<std::pair<double, double>> bands_of(const json& trainings) {
 }
 
 std::string outside(const LossBand& band, const std::pair<double, double>& range, double loss,
-                    const char* of, std::int64_t epoch) {
+                    const char* what, std::int64_t epoch) {
   if (loss >= range.first && loss <= range.second) return "";
   return fmt::format(
       "the loss of {} is {:.4g} after epoch {}, outside {:.4g} to {:.4g}, the band of {} ({} "
       "seeds)",
-      of, loss, epoch, range.first, range.second, band.name, band.seeds);
+      what, loss, epoch, range.first, range.second, band.name, band.seeds);
 }
 
 }  // namespace

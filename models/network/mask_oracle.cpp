@@ -27,8 +27,9 @@ void MaskOracle::before(std::size_t node) {
 
 void MaskOracle::after(std::size_t node) {
   if (!keys_.contains(node)) return;
-  const GraphNode& of = executor_.graph().nodes[node];
-  runs_.push_back({node, passes_ - 1, read_values(executor_, of.tensors.at("counter")).front()});
+  const GraphNode& node_of_mask = executor_.graph().nodes[node];
+  runs_.push_back(
+      {node, passes_ - 1, read_values(executor_, node_of_mask.tensors.at("counter")).front()});
 }
 
 std::string MaskOracle::fault_of_passes(std::int64_t steps, std::int64_t passes) const {
@@ -44,19 +45,20 @@ std::string MaskOracle::fault_of_passes(std::int64_t steps, std::int64_t passes)
 std::string MaskOracle::fault(std::int64_t steps, std::int64_t passes, Communicator& ranks) const {
   if (keys_.empty()) return "";
   const std::vector<GraphNode>& nodes = executor_.graph().nodes;
-  std::string found = fault_of_passes(steps, passes), mine;
+  std::string fault_text = fault_of_passes(steps, passes), mine;
   std::map<std::string, std::string> of_layers;
   for (const auto& [node, key] : keys_)
     if (of_layers.try_emplace(nodes[node].layer, key).first->second != key)
-      found = fmt::format("the passes of {} have different masks", nodes[node].layer);
+      fault_text = fmt::format("the passes of {} have different masks", nodes[node].layer);
   for (const auto& [layer, key] : of_layers) mine += key + " ";
   std::set<std::string> seen;
   for (const std::string& of_rank : ranks.allgather(mine)) {
     std::istringstream keys(of_rank);
     for (std::string key; keys >> key;)
-      if (!seen.insert(key).second) found = "two layers, or ranks, have the same masks of dropout";
+      if (!seen.insert(key).second)
+        fault_text = "two layers, or ranks, have the same masks of dropout";
   }
-  return found;
+  return fault_text;
 }
 
 }  // namespace assay

@@ -31,9 +31,9 @@ double MemoryUse::peak_of(const std::function<void()>& work, std::size_t least,
   PeakMemory();  // forgets the peak until now
   work();
   const double peak = bytes();
-  double found[] = {peak, peak < static_cast<double>(least) ? 1.0 : 0.0};
-  ranks.allreduce_max(found);
-  return found[1] > 0 ? 0 : found[0];
+  double largest[] = {peak, peak < static_cast<double>(least) ? 1.0 : 0.0};
+  ranks.allreduce_max(largest);
+  return largest[1] > 0 ? 0 : largest[0];
 }
 
 }  // namespace assay

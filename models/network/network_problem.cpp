@@ -38,10 +38,10 @@ double NetworkProblem::passes() const {
 
 double NetworkProblem::bytes() const {
   if (!traffic_) return std::numeric_limits<double>::quiet_NaN();  // not known
-  const StepTraffic& of = *traffic_;
-  const Graph graph =
-      training_ ? training_graph(network_, 1, of.precision, of.learning, of.accumulated > 1)
-                : inference_graph(network_, 1, of.precision);
+  const StepTraffic& traffic = *traffic_;
+  const Graph graph = training_ ? training_graph(network_, 1, traffic.precision, traffic.learning,
+                                                 traffic.accumulated > 1)
+                                : inference_graph(network_, 1, traffic.precision);
   double elements = 0;  // without the padding between parameters
   for (const Parameter& parameter : graph.parameters)
     elements += static_cast<double>(parameter.elements());
@@ -52,7 +52,7 @@ double NetworkProblem::bytes() const {
   for (const GraphNode& node : graph.nodes) {
     const std::string kind = node.problem->kind();
     const double runs =
-        training_ && node.phase != Phase::update ? static_cast<double>(of.accumulated) : 1;
+        training_ && node.phase != Phase::update ? static_cast<double>(traffic.accumulated) : 1;
     if (kind == "conv" || kind == "gemm" || kind == "convert")
       for (const auto& [name, value] : node.tensors)
         if (graph.value(value).storage == Storage::part)
@@ -66,7 +66,7 @@ double NetworkProblem::bytes() const {
       if (graph.stored != Graph::none) bytes += of_all(graph.stored);
     }
   }
-  return bytes * of.ranks;
+  return bytes * traffic.ranks;
 }
 
 std::vector<double> NetworkProblem::working_sets(std::int64_t rank_batch,

@@ -59,7 +59,7 @@ bool is_promoted(const GraphNode& node, const Executed& executed, const Expectat
   return executed.evidence == "requested" && executed.compute == name(Precision::tf32) &&
          executed.storage == name(DataType::fp32) && node.problem->flops() > 0 &&
          std::ranges::count_if(expected.expected,
-                               [](const Expected& of) { return of.value != 0; }) >=
+                               [](const Expected& expected) { return expected.value != 0; }) >=
              least_elements &&
          check.error_norm < least_error_of_tf32 * check.reference_norm &&
          check.error_over_bound < part_of_bound;

@@ -75,19 +75,19 @@ void put_initial(Executor& executor, std::uint64_t seed) {
 
 std::vector<double> initial_statistics(const Graph& graph) {
   std::vector<double> all(static_cast<std::size_t>(graph.elements(graph.batch_statistics)));
-  for (const Statistics& of : graph.statistics)
-    std::fill_n(all.begin() + of.variance, of.channels, 1);
+  for (const Statistics& statistics : graph.statistics)
+    std::fill_n(all.begin() + statistics.variance, statistics.channels, 1);
   return all;
 }
 
 void average(const Graph& graph, double momentum, const std::vector<double>& batch,
              std::vector<double>& running) {
-  for (const Statistics& of : graph.statistics)
-    for (std::int64_t c = 0; c < of.channels; ++c) {
-      const auto mean = static_cast<std::size_t>(of.mean + c),
-                 variance = static_cast<std::size_t>(of.variance + c);
+  for (const Statistics& statistics : graph.statistics)
+    for (std::int64_t c = 0; c < statistics.channels; ++c) {
+      const auto mean = static_cast<std::size_t>(statistics.mean + c),
+                 variance = static_cast<std::size_t>(statistics.variance + c);
       running[mean] += momentum * (batch[mean] - running[mean]);
-      running[variance] += momentum * (of.unbiased() * batch[variance] - running[variance]);
+      running[variance] += momentum * (statistics.unbiased() * batch[variance] - running[variance]);
     }
 }
 

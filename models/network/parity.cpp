@@ -64,12 +64,12 @@ struct Comparison {
   std::vector<Difference> gradients;  ///< that differ by more than is allowed
 
   /// Compares `count` elements of the gradients: those of a parameter, or all.
-  void compare(const std::string& what, std::int64_t at, std::int64_t count, const Squares& found,
+  void compare(const std::string& what, std::int64_t at, std::int64_t count, const Squares& squares,
                double tolerance) {
-    const double relative = found.relative();
+    const double relative = squares.relative();
     if (!(relative <= tolerance))
       gradients.push_back({what, static_cast<std::size_t>(at), static_cast<std::size_t>(count),
-                           relative, found.zero});
+                           relative, squares.zero});
     compare(what, relative, count, tolerance);
   }
 
@@ -117,9 +117,10 @@ Result<Side> made(const TrainerSettings& settings, const ParityForm& form, Plugi
                   Communicator& ranks) {
   Graph graph = gradient_graph(form.network, form.images, settings.precision, settings.learning,
                                {settings.seed, ranks.rank()});
-  ExecutorSettings of = settings.executor;
-  if (of.chosen.size() != graph.nodes.size()) of.chosen.clear();  // of a form with other layers
-  auto executor = Executor::make(std::move(graph), of, plugins, ranks);
+  ExecutorSettings executor_settings = settings.executor;
+  if (executor_settings.chosen.size() != graph.nodes.size())
+    executor_settings.chosen.clear();  // of a form with other layers
+  auto executor = Executor::make(std::move(graph), executor_settings, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
   Side side{std::move(std::get<std::unique_ptr<Executor>>(executor)),
             LossScale(settings.loss_scale)};
@@ -219,10 +220,11 @@ void leave_undecided(Comparison& all, Executor& is, Executor& should, DataType s
     const std::vector<double> rounded = read_values(should, should.graph().gradients);
     explained = true;
     for (std::size_t i = 0; i < changes.size(); ++i) {
-      const Comparison::Difference& of = all.gradients[i];
-      changes[i] = std::max(changes[i], relative_difference(of.part(rounded), of.part(expected)));
+      const Comparison::Difference& difference = all.gradients[i];
+      changes[i] = std::max(
+          changes[i], relative_difference(difference.part(rounded), difference.part(expected)));
       const std::optional<bool> rounding =
-          is_rounding(of.relative, of.zero, changes[i], draw, stored);
+          is_rounding(difference.relative, difference.zero, changes[i], draw, stored);
       if (rounding == false) return;
       explained = explained && rounding;
     }
@@ -301,8 +303,8 @@ std::optional<bool> is_rounding(double relative, bool zero, double change, int d
 
 std::int64_t parity_batch(const Network& network) {
   std::int64_t images = least_images;
-  for (const Statistics& of : inference_graph(network, 1, Precision::fp32).statistics)
-    images = std::max(images, (least_of_channel + of.count - 1) / of.count);
+  for (const Statistics& statistics : inference_graph(network, 1, Precision::fp32).statistics)
+    images = std::max(images, (least_of_channel + statistics.count - 1) / statistics.count);
   return images;
 }
 

@@ -34,11 +34,11 @@ ReferencePass::ReferencePass(const ReferenceNetwork& network, const ReferenceSta
 
 ReferencePass::Node ReferencePass::activation(std::int64_t images, std::int64_t height,
                                               std::int64_t width, std::int64_t channels) {
-  const auto made =
+  const auto created =
       std::make_shared<ReferenceActivation>(ReferenceActivation{images, height, width, channels});
-  made->values.resize(place(made->pixels() * channels));
-  made->gradients.resize(made->values.size());
-  return made;
+  created->values.resize(place(created->pixels() * channels));
+  created->gradients.resize(created->values.size());
+  return created;
 }
 
 /// The initial values are data with a definition (core/api/random.hpp): element i is that of the
@@ -68,8 +68,8 @@ ReferencePass::Node ReferencePass::norm(const std::string& layer, const Node& fr
   const Node to = like(from);
   const std::vector<double>&weight = parameter(layer + ".weight", channels, {.constant = initial}),
         &bias = parameter(layer + ".bias", channels, {});
-  ReferenceStatistics found{std::vector<double>(place(channels)),
-                            std::vector<double>(place(channels)), m};
+  ReferenceStatistics batch_statistics{std::vector<double>(place(channels)),
+                                       std::vector<double>(place(channels)), m};
   std::vector<double> normalized(from->values.size()), inverse(place(channels));
   for (std::size_t c = 0; c < inverse.size(); ++c) {
     const std::size_t step = inverse.size(), end = from->values.size();
@@ -78,15 +78,15 @@ ReferencePass::Node ReferencePass::norm(const std::string& layer, const Node& fr
     const double mean = sum / m;
     for (std::size_t i = c; i < end; i += step)
       squares += (from->values[i] - mean) * (from->values[i] - mean);
-    found.mean[c] = mean;
-    found.variance[c] = squares / m;
+    batch_statistics.mean[c] = mean;
+    batch_statistics.variance[c] = squares / m;
     inverse[c] = 1 / std::sqrt(squares / m + normalization_epsilon);
     for (std::size_t i = c; i < end; i += step) {
       normalized[i] = (from->values[i] - mean) * inverse[c];
       to->values[i] = weight[c] * normalized[i] + bias[c];
     }
   }
-  statistics[layer] = std::move(found);
+  statistics[layer] = std::move(batch_statistics);
   tape_.emplace_back([=, this, &weight, normalized = std::move(normalized)] {
     for (std::size_t c = 0; c < inverse.size(); ++c) {
       const std::size_t step = inverse.size(), end = normalized.size();
@@ -148,13 +148,13 @@ ReferencePass::Node ReferencePass::gelu(const Node& from) {
       });
 }
 
-ReferencePass::Node ReferencePass::add(const Node& one, const Node& other) {
-  const Node to = like(one);
+ReferencePass::Node ReferencePass::add(const Node& first, const Node& other) {
+  const Node to = like(first);
   for (std::size_t i = 0; i < to->values.size(); ++i)
-    to->values[i] = one->values[i] + other->values[i];
+    to->values[i] = first->values[i] + other->values[i];
   tape_.emplace_back([=] {
     for (std::size_t i = 0; i < to->values.size(); ++i) {
-      one->gradients[i] += to->gradients[i];
+      first->gradients[i] += to->gradients[i];
       other->gradients[i] += to->gradients[i];
     }
   });

@@ -105,7 +105,7 @@ class ReferencePass {
   Node tanh(const Node& from);
   /// It is the form with the error function.
   Node gelu(const Node& from);
-  Node add(const Node& one, const Node& other);
+  Node add(const Node& first, const Node& other);
   /// Maxima of windows with the stride 2 and a padding of taps / 2; of 1 tap: every second pixel.
   Node max_pool(const Node& from, std::int64_t taps = 3);
   Node mean(const Node& from);

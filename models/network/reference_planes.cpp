@@ -237,20 +237,20 @@ ReferencePass::Node ReferencePass::mean(const Node& from) {
 
 ReferencePass::Node ReferencePass::concat(const std::vector<Node>& from) {
   std::int64_t channels = 0;
-  for (const Node& one : from) channels += one->channels;
+  for (const Node& input : from) channels += input->channels;
   const Node to = activation(from[0]->images, from[0]->height, from[0]->width, channels);
   std::int64_t before = 0;
-  for (const Node& one : from) {
-    const auto target = [=, of = one->channels](std::size_t i) {
+  for (const Node& input : from) {
+    const auto target = [=, own_channels = input->channels](std::size_t i) {
       const auto at = static_cast<std::int64_t>(i);
-      return place(at / of * channels + before + at % of);
+      return place(at / own_channels * channels + before + at % own_channels);
     };
-    for (std::size_t i = 0; i < one->values.size(); ++i) to->values[target(i)] = one->values[i];
+    for (std::size_t i = 0; i < input->values.size(); ++i) to->values[target(i)] = input->values[i];
     tape_.emplace_back([=] {
-      for (std::size_t i = 0; i < one->values.size(); ++i)
-        one->gradients[i] += to->gradients[target(i)];
+      for (std::size_t i = 0; i < input->values.size(); ++i)
+        input->gradients[i] += to->gradients[target(i)];
     });
-    before += one->channels;
+    before += input->channels;
   }
   return to;
 }

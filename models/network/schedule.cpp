@@ -18,11 +18,11 @@ constexpr double most_power = 100;
 constexpr std::uint64_t most_epochs = 1000000;
 
 /// Refuses a list of fields that is shorter or longer than a kind has.
-void expect_fields(const std::string& flag, const std::string& text, std::size_t found,
+void expect_fields(const std::string& flag, const std::string& text, std::size_t count,
                    std::size_t least, std::size_t most, const char* form) {
-  if (found < least || found > most)
+  if (count < least || count > most)
     throw InputError(fmt::format("{} '{}' has {} fields after its name. The form is {}.", flag,
-                                 text, found, form));
+                                 text, count, form));
 }
 
 std::vector<std::int64_t> parse_milestones(const std::string& flag, const std::string& text) {

@@ -228,10 +228,10 @@ namespace {
 /// Optimizers with second moments need more: if a gradient is next to 0, its rounding decides the
 /// sign of a whole step, so that a change may differ by its own length twice. In 16 bits their
 /// decay is less than that.
-TrainingTolerance with_moments(TrainingTolerance of, bool narrow) {
+TrainingTolerance with_moments(TrainingTolerance tolerance, bool narrow) {
   if (!narrow)
-    return {5 * of.largest, 5 * of.normalizations, 10 * of.length, 10 * of.last_length,
-            20 * of.decay};
+    return {5 * tolerance.largest, 5 * tolerance.normalizations, 10 * tolerance.length,
+            10 * tolerance.last_length, 20 * tolerance.decay};
   return {2, 1.5, 0.7, 0.5, std::numeric_limits<double>::infinity()};
 }
 
@@ -254,11 +254,12 @@ TrainingDifference training_difference(const TrainerSettings& trainer, double ra
   for (int step = 0; step < steps_of_check; ++step)
     data.push_back(
         data_of_step(small, step, place(claims.ranks), place(claims.passes), trainer.seed));
-  const auto [made, weights] =
+  const auto [trainer_after, weights] =
       trained(settings, rate * (rate_of_check / claims.rate), data, plugins, ranks, gradients);
   const ReferenceTrainer reference = trained_by_reference(
-      small, claimed, {trainer.seed, factor_of_filters(made->graph()), last_norm_of_check}, data);
-  return difference(*made, weights, reference.parameters());
+      small, claimed, {trainer.seed, factor_of_filters(trainer_after->graph()), last_norm_of_check},
+      data);
+  return difference(*trainer_after, weights, reference.parameters());
 }
 
 namespace {
@@ -274,13 +275,13 @@ SmallTraining as_claimed(const TrainerSettings& settings, double rate,
                          const ReferenceNetwork& small, const Settings& claims, Plugins& plugins,
                          Communicator& ranks, const std::shared_ptr<Communicator>& gradients) {
   const DataType operands = operand_type(settings.precision);
-  SmallTraining made{training_difference(settings, rate, small, ReferenceClaims(claims), plugins,
-                                         ranks, gradients),
-                     training_tolerance(operands, ranks.size() > 1 && claims.at("wire") != "none"),
-                     ""};
+  SmallTraining training{
+      training_difference(settings, rate, small, ReferenceClaims(claims), plugins, ranks,
+                          gradients),
+      training_tolerance(operands, ranks.size() > 1 && claims.at("wire") != "none"), ""};
   if (loop_of(settings.learning.rule) != UpdateLoop::momentum && operands != DataType::fp64)
-    made.allowed = with_moments(made.allowed, size_of(operands) == 2);
-  return made;
+    training.allowed = with_moments(training.allowed, size_of(operands) == 2);
+  return training;
 }
 
 /// In 16 bits with second moments little can be told of a training. The layers and what connects

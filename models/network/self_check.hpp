@@ -43,8 +43,8 @@ TrainingDifference training_difference(const TrainerSettings& trainer, double ra
                                        const std::shared_ptr<Communicator>& gradients);
 
 /// Judges that by training_tolerance(), with the settings and the choices of backends of `trainer`,
-/// and adds it to `found`. `small` is the small form of the network by its definition, `claims` are
-/// the parameters of the case. Collective.
+/// and adds it to `verification`. `small` is the small form of the network by its definition,
+/// `claims` are the parameters of the case. Collective.
 void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
                 const Settings& claims, Plugins& plugins, Communicator& ranks,
                 const std::shared_ptr<Communicator>& gradients, Verification& verification);

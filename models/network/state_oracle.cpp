@@ -81,24 +81,24 @@ std::string fault_of_parameter(const Weights& weights, const Parameter& paramete
                            : static_cast<std::int64_t>(
                                  random() % static_cast<std::uint64_t>(parameter.elements()));
     const double expected = initial.bound > 0 ? values(at) * initial.bound : initial.constant,
-                 found = element(weights.wide, wide, parameter.offset + at);
-    if (std::fabs(found - expected) > 0x1p-23 * std::fabs(expected))
-      return fmt::format("element {} of {} begins as {} (expected {})", at, parameter.name, found,
+                 actual = element(weights.wide, wide, parameter.offset + at);
+    if (std::fabs(actual - expected) > 0x1p-23 * std::fabs(expected))
+      return fmt::format("element {} of {} begins as {} (expected {})", at, parameter.name, actual,
                          expected);
     if (weights.rounded.empty() || parameter.dims.size() < 2) continue;
     const DataType type = weights.graph.value(weights.graph.stored).type;
     const double copy = element(weights.rounded, type, parameter.offset + at);
-    if (copy != round_to(type, found))
+    if (copy != round_to(type, actual))
       return fmt::format("the rounded copy of element {} of {} begins as {}, of {}", at,
-                         parameter.name, copy, found);
+                         parameter.name, copy, actual);
   }
   return "";
 }
 
 std::string fault_of_statistics(const Trainer& trainer) {
   std::vector<double> expected(trainer.running_statistics().size());
-  for (const Statistics& of : trainer.graph().statistics)
-    std::fill_n(expected.begin() + of.variance, of.channels, 1.0);
+  for (const Statistics& statistics : trainer.graph().statistics)
+    std::fill_n(expected.begin() + statistics.variance, statistics.channels, 1.0);
   return trainer.running_statistics() == expected
              ? ""
              : "the moving averages of a training begin with other numbers than 0 and 1";

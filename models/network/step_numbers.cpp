@@ -42,14 +42,14 @@ void StepNumbers::add(const Trainer& trainer, double input_seconds, double secon
   control_messages_ = trainer.control_messages();
   input_ += input_seconds;
   seconds_ += seconds;
-  const StepSeconds of = trainer.seconds();
-  sum_.forward += of.forward;
-  sum_.backward += of.backward;
-  sum_.exposed_communication += of.exposed_communication;
-  sum_.update += of.update;
-  steps_seconds_.push_back(of);
+  const StepSeconds step = trainer.seconds();
+  sum_.forward += step.forward;
+  sum_.backward += step.backward;
+  sum_.exposed_communication += step.exposed_communication;
+  sum_.update += step.update;
+  steps_seconds_.push_back(step);
   const double phases =
-      input_seconds + of.forward + of.backward + of.exposed_communication + of.update;
+      input_seconds + step.forward + step.backward + step.exposed_communication + step.update;
   phases_ += phases;
   // A step does little between its phases.
   const double gap = seconds - phases, most = 0.02 * seconds + 50e-6;
@@ -90,8 +90,8 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
   if (steps_ == 0) return {};
   const double all =
       input_ + sum_.forward + sum_.backward + sum_.exposed_communication + sum_.update;
-  std::map<std::string, Metric> found = concerns_.metrics();
-  found.merge(std::map<std::string, Metric>{
+  std::map<std::string, Metric> all_metrics = concerns_.metrics();
+  all_metrics.merge(std::map<std::string, Metric>{
       {"input_percent", {all > 0 ? 100 * input_ / all : 0, "%", "lower"}},
       {"forward_s", {median_of(&StepSeconds::forward), "s", "lower"}},
       {"backward_s", {median_of(&StepSeconds::backward), "s", "lower"}},
@@ -99,8 +99,8 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
       {"exposed_communication_percent",
        {all > 0 ? 100 * sum_.exposed_communication / all : 0, "%", "lower"}}});
   if (control_messages_ > 0)
-    found["control_messages"] = {static_cast<double>(control_messages_), "", "lower"};
-  return found;
+    all_metrics["control_messages"] = {static_cast<double>(control_messages_), "", "lower"};
+  return all_metrics;
 }
 
 namespace {

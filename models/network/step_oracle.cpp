@@ -30,8 +30,8 @@ bool decays(const std::string& parameter, const std::vector<Statistics>& normali
   const std::string suffix = ".weight";
   if (!parameter.ends_with(suffix)) return false;
   const std::string layer = parameter.substr(0, parameter.size() - suffix.size());
-  return std::ranges::none_of(normalizations,
-                              [&](const Statistics& of) { return of.name == layer; });
+  return std::ranges::none_of(
+      normalizations, [&](const Statistics& statistics) { return statistics.name == layer; });
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ void StepOracle::select(std::uint64_t seed) {
   observed_.clear();
   elements_ = 0;
   for (const Parameter& parameter : executor_.graph().parameters) {
-    Observed one{{}, elements_, decays(parameter.name, executor_.graph().statistics)};
+    Observed observed{{}, elements_, decays(parameter.name, executor_.graph().statistics)};
     const std::int64_t all = parameter.elements();
     for (std::int64_t i = 0; i < std::min(all, most_elements); ++i) {
       const bool few = all <= most_elements;
@@ -88,11 +88,11 @@ void StepOracle::select(std::uint64_t seed) {
           few ? i
           : i % neighbours == 0
               ? static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(all - neighbours))
-              : one.at.back() - parameter.offset + 1;
-      one.at.push_back(parameter.offset + at);
+              : observed.at.back() - parameter.offset + 1;
+      observed.at.push_back(parameter.offset + at);
     }
-    elements_ += one.at.size();
-    observed_.push_back(std::move(one));
+    elements_ += observed.at.size();
+    observed_.push_back(std::move(observed));
   }
 }
 
@@ -237,11 +237,11 @@ std::vector<ClaimedTensor> StepOracle::tensors() const {
 
 void StepOracle::average_statistics() {
   const std::vector<double> batch = read_values(executor_, executor_.graph().batch_statistics);
-  for (const Normalization& one : normalizations_)
-    for (std::int64_t c = 0; c < one.channels; ++c) {
-      const auto mean = static_cast<std::size_t>(one.mean + c),
-                 variance = static_cast<std::size_t>(one.variance + c);
-      const double m = one.per_channel,
+  for (const Normalization& normalization : normalizations_)
+    for (std::int64_t c = 0; c < normalization.channels; ++c) {
+      const auto mean = static_cast<std::size_t>(normalization.mean + c),
+                 variance = static_cast<std::size_t>(normalization.variance + c);
+      const double m = normalization.per_channel,
                    unbiased = m > 1 ? batch[variance] * m / (m - 1) : batch[variance];
       for (const auto& [at, value] : {std::pair{mean, batch[mean]}, std::pair{variance, unbiased}})
         expected_running_[at] =
@@ -285,13 +285,13 @@ void StepOracle::judge_update(const Sums& sums) {
           {mean * sums.values[i], mean * (of_sum * sums.magnitudes[i] + of_wire)},
           weights_before_[i], velocity_before_[i], second_before_.empty() ? 0 : second_before_[i],
           u, of_norms);
-      const auto expect = [&](const char* what, double found, const ClaimedNumber& expected) {
-        if (!(std::abs(found - expected.value) <= expected.error))
+      const auto expect = [&](const char* what, double value, const ClaimedNumber& expected) {
+        if (!(std::abs(value - expected.value) <= expected.error))
           add(
               fmt::format("after a step, element {} of the {} of {} is {} (expected {} within "
                           "{:.3g}, from the gradients of {} ranks and {} passes)",
                           parameter.at[i - parameter.first] - graph.parameters[p].offset, what,
-                          graph.parameters[p].name, found, expected.value, expected.error,
+                          graph.parameters[p].name, value, expected.value, expected.error,
                           claims_.ranks, claims_.passes));
       };
       expect("velocity", velocity_[i], after.velocity);
@@ -320,9 +320,9 @@ void StepOracle::judge_copies() {
 }
 
 void StepOracle::judge_statistics(const std::vector<double>& running) {
-  for (const Normalization& one : normalizations_)
-    for (const std::int64_t first : {one.mean, one.variance})
-      for (std::int64_t c = 0; c < one.channels; ++c) {
+  for (const Normalization& normalization : normalizations_)
+    for (const std::int64_t first : {normalization.mean, normalization.variance})
+      for (std::int64_t c = 0; c < normalization.channels; ++c) {
         const auto at = static_cast<std::size_t>(first + c);
         const double statistic = running[at], expected = expected_running_[at];
         if (std::abs(statistic - expected) <= tolerance_of_statistics * (1 + std::abs(expected)))
@@ -330,8 +330,8 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
         // Both may be infinite or NaN after an overflow.
         if (!std::isfinite(statistic) && !std::isfinite(expected)) continue;
         add(fmt::format("the moving {} of channel {} of {} is {} after a step (expected {})",
-                        first == one.mean ? "mean" : "variance", c, one.layer, statistic,
-                        expected));
+                        first == normalization.mean ? "mean" : "variance", c, normalization.layer,
+                        statistic, expected));
       }
 }
 

@@ -16,8 +16,8 @@ class StepStream final : public Stream {
   /// `why_host`: why the host takes part in each step; a device that were held back meanwhile would
   /// wait for the host in no sample. "": it is held.
   /// `wait_for_sums` is called before the host waits for the device.
-  StepStream(Stream& of, std::string why_host, std::function<void()> wait_for_sums)
-      : of_(of), why_host_(std::move(why_host)), wait_for_sums_(std::move(wait_for_sums)) {}
+  StepStream(Stream& stream, std::string why_host, std::function<void()> wait_for_sums)
+      : of_(stream), why_host_(std::move(why_host)), wait_for_sums_(std::move(wait_for_sums)) {}
 
   void mark(int which) override { of_.mark(which); }
   void wait() override {

@@ -40,16 +40,16 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, 
   Graph graph =
       training_graph(settings.network, settings.batch, settings.precision, settings.learning,
                      settings.accumulate > 1, settings.lag > 0, {settings.seed, ranks.rank()});
-  ExecutorSettings of = settings.executor;
-  if (ranks.size() > 1 && of.device == "cpu") {
+  ExecutorSettings executor_settings = settings.executor;
+  if (ranks.size() > 1 && executor_settings.device == "cpu") {
     const std::size_t bytes = static_cast<std::size_t>(graph.elements(graph.gradients)) *
                               size_of(graph.value(graph.gradients).type);
     for (const ValueIndex value : {graph.gradients, graph.lagged})
       if (value != Graph::none)
         if (auto memory = (gradients ? *gradients : ranks).allocate(bytes))
-          of.memory[value] = std::move(memory);
+          executor_settings.memory[value] = std::move(memory);
   }
-  auto made_executor = Executor::make(std::move(graph), of, plugins, ranks);
+  auto made_executor = Executor::make(std::move(graph), executor_settings, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&made_executor)) return std::move(*refusal);
   auto& executor = std::get<std::unique_ptr<Executor>>(made_executor);
   if (is_staged(settings, ranks)) {

@@ -42,12 +42,12 @@ void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale());
 /// all ranks, but the next scale, and whether steps are made again, must be equal on all.
 void Trainer::judge(bool finite, double scale) {
   if (ranks_.size() > 1) {
-    double found[] = {finite ? 0.0 : 1.0, finite ? 1.0 : 0.0};
+    double flags[] = {finite ? 0.0 : 1.0, finite ? 1.0 : 0.0};
     // A step that the device has timed is over.
     if (!device_seconds_) arrive();
-    ranks_.allreduce_max(found);
+    ranks_.allreduce_max(flags);
     if (!device_seconds_) leave();
-    if (found[0] + found[1] > 1)
+    if (flags[0] + flags[1] > 1)
       throw CaseError(
           "the sum of the gradients is finite on some ranks and not on others, so their weights "
           "differ. Use another --allreduce or --allreduce-transport.");
@@ -247,9 +247,9 @@ void Trainer::update(StepCheck* check) {
   if (updated_) {
     put_number(graph().unscale,
                1 / (static_cast<double>(ranks_.size() * settings_.accumulate) * scale_of_update_));
-    const LossScaleState& made = loss_scale_.state();
+    const LossScaleState& scale = loss_scale_.state();
     if (graph().step != Graph::none)  // skipped updates do not count
-      put_number(graph().step, static_cast<double>(made.steps - made.skipped + 1));
+      put_number(graph().step, static_cast<double>(scale.steps - scale.skipped + 1));
     run_phase(Phase::update, false, check);
   }
   if (graph().lags()) waiting_scale_ = loss_scale_.scale();

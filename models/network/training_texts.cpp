@@ -31,11 +31,11 @@ std::optional<std::string> why_diverged(const LossScale& scale, const std::strin
       scale.state().skipped_in_row, step, scale.scale());
 }
 
-std::string diverged_text(const LossScale& scale, std::int64_t made) {
+std::string diverged_text(const LossScale& scale, std::int64_t steps) {
   return fmt::format(
       "training diverged: gradients are not finite in step {} (with warm-up), at a loss scale of "
       "{} (their update was skipped). Use a smaller --rate{}.",
-      made, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic");
+      steps, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic");
 }
 
 std::string reference_text(const TrainingRun& run) {

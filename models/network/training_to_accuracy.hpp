@@ -26,6 +26,6 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
 
 /// The training that `train` makes, with what it adds to `found` as train_to_accuracy() does.
 Convergence judged_training(const TrainingRun& run, const std::function<Convergence()>& train,
-                            Verification& found);
+                            Verification& verification);
 
 }  // namespace assay

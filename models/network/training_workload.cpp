@@ -327,9 +327,9 @@ class TrainingWorkload final : public Workload {
   /// InputError on all ranks if there are too many. Collective.
   std::int64_t bad_samples(const std::vector<const Batches*>& sources) const {
     std::vector<BadSamples> mine;
-    for (const Batches* const of : sources)
-      mine.push_back({of->canonical(), of->faults(), of->state().bad_samples,
-                      last_message(of->bad_sample_messages())});
+    for (const Batches* const source : sources)
+      mine.push_back({source->canonical(), source->faults(), source->state().bad_samples,
+                      last_message(source->bad_sample_messages())});
     return number_within(run_.data.max_bad_samples, mine, ranks_);
   }
 

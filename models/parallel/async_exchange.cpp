@@ -211,8 +211,8 @@ PartWorker::~PartWorker() {
 }
 
 Buffer PartWorker::part(void* whole, int server) const {
-  const WeightsPart& of = roles_.parts[static_cast<std::size_t>(server)];
-  return Buffer{whole, weights_.count, weights_.type}.part(of.first, of.count);
+  const WeightsPart& part = roles_.parts[static_cast<std::size_t>(server)];
+  return Buffer{whole, weights_.count, weights_.type}.part(part.first, part.count);
 }
 
 void PartWorker::begin(const std::vector<std::int64_t>& versions, std::int64_t tickets,
@@ -325,10 +325,10 @@ void PartWorker::poll() {
 
 std::optional<PartWorker::Outcome> PartWorker::outcome() {
   if (told_ == answered_) return std::nullopt;
-  const Slot& of = slot(told_++);
+  const Slot& answered = slot(told_++);
   const bool finite = std::ranges::all_of(
-      of.messages, [](const Message& message) { return message.answer.finite != 0; });
-  return Outcome{finite, of.scale};
+      answered.messages, [](const Message& message) { return message.answer.finite != 0; });
+  return Outcome{finite, answered.scale};
 }
 
 bool PartWorker::all_answered() {

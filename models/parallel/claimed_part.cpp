@@ -18,23 +18,24 @@ bool is_matrix(const Graph& graph, const std::string& parameter) {
   const std::string suffix = ".weight";
   if (!parameter.ends_with(suffix)) return false;
   const std::string layer = parameter.substr(0, parameter.size() - suffix.size());
-  return std::ranges::none_of(graph.statistics,
-                              [&](const Statistics& of) { return of.name == layer; });
+  return std::ranges::none_of(
+      graph.statistics, [&](const Statistics& statistics) { return statistics.name == layer; });
 }
 
 /// One parameter of the part.
 class ParameterClaim {
  public:
-  ParameterClaim(const ClaimedPartUpdate& of, const PartValues& before, const Parameter& parameter)
-      : of_(of),
+  ParameterClaim(const ClaimedPartUpdate& update, const PartValues& before,
+                 const Parameter& parameter)
+      : of_(update),
         before_(before),
         parameter_(parameter),
-        first_(static_cast<std::size_t>(parameter.offset - of.part.first)),
+        first_(static_cast<std::size_t>(parameter.offset - update.part.first)),
         count_(static_cast<std::size_t>(parameter.elements())),
-        u_(unit_roundoff(of.graph.value(of.graph.weights).type)) {
-    tensor_.adapts = is_matrix(of.graph, parameter.name);
-    tensor_.decay = tensor_.adapts ? of.claims.weight_decay : 0;
-    if (of.claims.update.reads_norms()) add_norms();
+        u_(unit_roundoff(update.graph.value(update.graph.weights).type)) {
+    tensor_.adapts = is_matrix(update.graph, parameter.name);
+    tensor_.decay = tensor_.adapts ? update.claims.weight_decay : 0;
+    if (update.claims.update.reads_norms()) add_norms();
   }
 
   std::string fault(const PartValues& after, std::int64_t& checked) const {
@@ -65,8 +66,8 @@ class ParameterClaim {
     const auto norm = [&](const auto& value) {
       long double sum = 0;
       for (std::size_t i = 0; i < count_; ++i) {
-        const long double one = value(i);
-        sum += one * one;
+        const long double element = value(i);
+        sum += element * element;
       }
       return static_cast<double>(std::sqrt(sum));
     };
@@ -80,12 +81,12 @@ class ParameterClaim {
     });
   }
 
-  std::string fault(const char* what, std::size_t i, double found,
+  std::string fault(const char* what, std::size_t i, double actual,
                     const ClaimedNumber& expected) const {
-    if (std::abs(found - expected.value) <= expected.error) return "";
+    if (std::abs(actual - expected.value) <= expected.error) return "";
     return fmt::format(
         "element {} of the {} of {} is {} (expected {} within {:.3g}, from its gradient alone)", i,
-        what, parameter_.name, found, expected.value, expected.error);
+        what, parameter_.name, actual, expected.value, expected.error);
   }
 
   const ClaimedPartUpdate& of_;
@@ -109,12 +110,14 @@ PartValues PartValues::of(const PartUpdate& update) {
   return all;
 }
 
-std::string fault_of_update(const ClaimedPartUpdate& of, const PartValues& before,
+std::string fault_of_update(const ClaimedPartUpdate& update, const PartValues& before,
                             const PartValues& after, std::int64_t& checked) {
-  for (const Parameter& parameter : of.graph.parameters) {
-    if (parameter.offset < of.part.first || parameter.offset >= of.part.first + of.part.count)
+  for (const Parameter& parameter : update.graph.parameters) {
+    if (parameter.offset < update.part.first ||
+        parameter.offset >= update.part.first + update.part.count)
       continue;
-    if (std::string why = ParameterClaim(of, before, parameter).fault(after, checked); !why.empty())
+    if (std::string why = ParameterClaim(update, before, parameter).fault(after, checked);
+        !why.empty())
       return why;
   }
   return "";

@@ -28,7 +28,7 @@ struct ClaimedPartUpdate {
 
 /// The first element, of some of each parameter, whose value after the update is not the claimed
 /// one; "" if there is none. Adds to `checked`.
-std::string fault_of_update(const ClaimedPartUpdate& of, const PartValues& before,
+std::string fault_of_update(const ClaimedPartUpdate& update, const PartValues& before,
                             const PartValues& after, std::int64_t& checked);
 
 }  // namespace assay

@@ -48,8 +48,8 @@ void DividedUpdate::run(Executor& executor, double rate, std::int64_t passes,
   }
   put_scalar(executor, graph.rate, rate);
   put_scalar(executor, graph.unscale, 1 / (static_cast<double>(passes) * scale_.scale()));
-  const LossScaleState& made = scale_.state();
-  put_scalar(executor, graph.step, static_cast<double>(made.steps - made.skipped + 1));
+  const LossScaleState& scale = scale_.state();
+  put_scalar(executor, graph.step, static_cast<double>(scale.steps - scale.skipped + 1));
   run();
   device.stream().wait();
   const bool finite = agree(read_values(executor, graph.counts)[0] == 0);

@@ -21,8 +21,8 @@ namespace {
 bool drops(const GraphNode& node) { return node.problem->kind() == DropoutProblem::kind_name; }
 
 /// The nodes of dropout of a network with other masks, in its memory and by its backends.
-Graph mask_graph(const Executor& of, const MaskSeed& masks, ExecutorSettings& settings) {
-  const Graph& whole = of.graph();
+Graph mask_graph(const Executor& executor, const MaskSeed& masks, ExecutorSettings& settings) {
+  const Graph& whole = executor.graph();
   Graph graph;
   graph.precision = whole.precision;
   for (std::size_t i = 0; i < whole.nodes.size(); ++i) {
@@ -36,16 +36,16 @@ Graph mask_graph(const Executor& of, const MaskSeed& masks, ExecutorSettings& se
     for (auto& [name, value] : node.tensors) {
       GraphValue shared = whole.value(value);
       shared.storage = Storage::persistent;
-      settings.memory[graph.values.size()] = of.memory(value);
+      settings.memory[graph.values.size()] = executor.memory(value);
       value = graph.values.size();
       graph.values.push_back(std::move(shared));
     }
     graph.nodes.push_back(std::move(node));
-    settings.chosen.push_back(of.choice(i));
+    settings.chosen.push_back(executor.choice(i));
   }
   // This choice belongs to no node: a reference alone would have tensors in another order than the
   // network's.
-  if (of.nhwc()) settings.chosen.push_back({});
+  if (executor.nhwc()) settings.chosen.push_back({});
   return graph;
 }
 
@@ -55,10 +55,10 @@ std::size_t first_gradient_node(const Graph& graph) {
     return tensor.second == graph.batch_gradients ||
            (value.storage == Storage::part && value.whole == graph.batch_gradients);
   };
-  const auto found = std::ranges::find_if(graph.nodes, [&](const GraphNode& node) {
+  const auto position = std::ranges::find_if(graph.nodes, [&](const GraphNode& node) {
     return std::ranges::any_of(node.tensors, is_gradient);
   });
-  return static_cast<std::size_t>(found - graph.nodes.begin());
+  return static_cast<std::size_t>(position - graph.nodes.begin());
 }
 
 }  // namespace
@@ -72,14 +72,14 @@ Executor* GradientPass::masks_of(std::int64_t worker) {
   const Executor& own = parts_.whole.executor();
   if (worker == parts_.ranks.rank() || own.graph().passes == Graph::none) return nullptr;
   if (masks_ && worker == masks_worker_) return masks_.get();
-  const TrainerSettings& of = parts_.whole.settings();
-  ExecutorSettings settings = of.executor;
+  const TrainerSettings& trainer = parts_.whole.settings();
+  ExecutorSettings settings = trainer.executor;
   settings.measured = false;
   settings.chosen.clear();
   settings.memory.clear();
-  Graph made = mask_graph(own, {of.seed, static_cast<int>(worker)}, settings);
+  Graph graph = mask_graph(own, {trainer.seed, static_cast<int>(worker)}, settings);
   const std::unique_ptr<Communicator> alone = serial_communicator();
-  auto executor = Executor::make(std::move(made), settings, parts_.plugins, *alone);
+  auto executor = Executor::make(std::move(graph), settings, parts_.plugins, *alone);
   if (const auto* const refusal = std::get_if<Unsupported>(&executor))
     throw CaseError("nothing makes the masks of another worker: " + refusal->reason);
   masks_ = std::move(std::get<std::unique_ptr<Executor>>(executor));
@@ -87,20 +87,20 @@ Executor* GradientPass::masks_of(std::int64_t worker) {
   return masks_.get();
 }
 
-double GradientPass::run(const PassSettings& of, const PassCalls& calls, StepCheck* check) {
+double GradientPass::run(const PassSettings& pass, const PassCalls& calls, StepCheck* check) {
   Executor& executor = parts_.whole.executor();
-  Executor* const masks = masks_of(of.worker);
+  Executor* const masks = masks_of(pass.worker);
   const Graph& graph = executor.graph();
   Device& device = executor.device();
   // Data that stay in memory are the same in each pass, as those of a training of one rank.
-  if (const Batch& batch = batches_.at(of.epoch, of.batch);
+  if (const Batch& batch = batches_.at(pass.epoch, pass.batch);
       !is_resident(parts_.run.data.data) || !std::exchange(loaded_, true))
     put_batch(executor, batch.images, batch.labels);
-  device.fill(executor.tensor(graph.loss_scale), of.loss_scale);
+  device.fill(executor.tensor(graph.loss_scale), pass.loss_scale);
   // Each batch of the training has masks of its own.
   if (graph.passes != Graph::none)
     device.fill(executor.tensor(graph.passes),
-                static_cast<double>(of.epoch * batches_.count() + of.batch));
+                static_cast<double>(pass.epoch * batches_.count() + pass.batch));
   std::int64_t runs = 0, nodes = 0;
   std::size_t mask = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -164,8 +164,8 @@ constexpr std::string_view unequal_bits = "unequal";  ///< in place of a checksu
 std::string bits_of(GradientPass& pass, Device& device) {
   const auto once = [&] {
     pass.run({});
-    const std::vector<std::byte> made = read_bytes(device, pass.gradients());
-    return std::to_string(checksum(made.data(), made.size()));
+    const std::vector<std::byte> gradients = read_bytes(device, pass.gradients());
+    return std::to_string(checksum(gradients.data(), gradients.size()));
   };
   const std::string first = once();
   for (int i = 0; i < repeated_passes; ++i)

@@ -30,7 +30,7 @@ class GradientPass {
 
   /// Runs the passes of the undivided network's graph, at its present weights. `check`: its nodes
   /// are compared with their oracles. Returns the mean loss of the batch. Not collective.
-  double run(const PassSettings& of, const PassCalls& calls = {}, StepCheck* check = nullptr);
+  double run(const PassSettings& pass, const PassCalls& calls = {}, StepCheck* check = nullptr);
   /// Gradients of the whole network, after run().
   Buffer gradients();
   /// Weights of the whole network, which all passes read.

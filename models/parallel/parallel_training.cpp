@@ -89,10 +89,10 @@ class ParallelTraining {
     add_steps(epoch, first, first + judged, true, sum);
     {
       const LeftOut left_out(clock_);
-      Verification found;
-      found.passed = true;
-      way_.judge(found);
-      add(found, found.reason);
+      Verification verification;
+      verification.passed = true;
+      way_.judge(verification);
+      add(verification, verification.reason);
     }
     add_steps(epoch, first + judged, steps_, false, sum);
     return sum;
@@ -102,10 +102,10 @@ class ParallelTraining {
                  MadeSteps& sum) {
     if (first == end) return;
     const StepRange range{epoch, first, rates(epoch * steps_ + first, end - first), judged};
-    const MadeSteps made = way_.make(range);
-    sum.losses += made.losses;
-    sum.batches += made.batches;
-    double images = made.images;
+    const MadeSteps steps = way_.make(range);
+    sum.losses += steps.losses;
+    sum.batches += steps.batches;
+    double images = steps.images;
     RankCalls(ranks_).sum(std::span(&images, 1));
     const auto expected =
         static_cast<double>(range.count() * run_.trainer.accumulate * run_.trainer.batch *
@@ -147,9 +147,9 @@ class ParallelTraining {
     made_.reached = evaluation.score >= settings_.target;
   }
 
-  void add(const Verification& found, const std::string& reason) {
-    made_.found.checked += found.checked;
-    made_.found.wrong_elements += found.wrong_elements;
+  void add(const Verification& verification, const std::string& reason) {
+    made_.found.checked += verification.checked;
+    made_.found.wrong_elements += verification.wrong_elements;
     made_.found.fail(reason);
   }
 
@@ -177,8 +177,8 @@ class ParallelTraining {
 
 }  // namespace
 
-double mean_loss(const MadeSteps& made, Communicator& ranks) {
-  double sums[] = {made.losses, made.batches};
+double mean_loss(const MadeSteps& steps, Communicator& ranks) {
+  double sums[] = {steps.losses, steps.batches};
   RankCalls(ranks).sum(sums);
   return sums[0] / sums[1];
 }

@@ -96,7 +96,7 @@ class ParallelWay {
   virtual void gather() = 0;
   /// Judges the steps of the last make(), whose `judged` was true, by other code than made them.
   /// Adds to `found`: each rank what it has found. Collective.
-  virtual void judge(Verification& found) = 0;
+  virtual void judge(Verification& verification) = 0;
   /// Further numbers of the row, of all calls of make(), equal on all ranks. Collective.
   virtual std::map<std::string, Metric> metrics() = 0;
   /// A text for the row's `reference`: what judge() compares.

@@ -230,18 +230,18 @@ Result<std::unique_ptr<ParallelWay>> make_way(const WayParts& parts) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& of, Plugins& plugins,
+Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& given, Plugins& plugins,
                                                     Communicator& ranks) {
-  if (std::string why = why_not_options(of, ranks); !why.empty())
+  if (std::string why = why_not_options(given, ranks); !why.empty())
     return Unsupported{std::move(why)};
   const auto start = std::chrono::steady_clock::now();
-  auto run = std::make_unique<TrainingRun>(of);
+  auto run = std::make_unique<TrainingRun>(given);
   const MemoryUse memory(run->trainer.executor, plugins);
   TrainerSettings of_whole = run->trainer;
   of_whole.sums_on_device = false;  // the ranks' own messages are of the host's memory
-  auto made = Trainer::make(of_whole, plugins, ranks);
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  auto& whole = std::get<std::unique_ptr<Trainer>>(made);
+  auto trainer = Trainer::make(of_whole, plugins, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
+  auto& whole = std::get<std::unique_ptr<Trainer>>(trainer);
   if (std::string why = whole->executor().why_unused(); !why.empty())
     return Unsupported{std::move(why)};
   const double allocate_seconds = seconds_since(start);
@@ -257,7 +257,7 @@ Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& of, Plugi
   auto workload = std::make_unique<ParallelWorkload>(
       std::move(run), std::move(whole), std::move(std::get<std::unique_ptr<ParallelWay>>(way)),
       plugins, ranks, memory);
-  workload->seconds_ = {{"create", of.create_seconds}, {"allocate", allocate_seconds}};
+  workload->seconds_ = {{"create", given.create_seconds}, {"allocate", allocate_seconds}};
   return workload;
 }
 

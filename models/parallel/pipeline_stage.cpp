@@ -49,24 +49,24 @@ Result<std::unique_ptr<PipelineStage>> PipelineStage::make(
     const Stage& stage, const TrainerSettings& settings, PipelineSchedule schedule,
     Plugins& plugins, const Grid& grid, Communicator& all, Communicator& messages) {
   using Made = std::unique_ptr<PipelineStage>;
-  Result<Made> made = made_on_all<Made>(all, [&]() -> Result<Made> {
+  Result<Made> result = made_on_all<Made>(all, [&]() -> Result<Made> {
     const auto alone = serial_communicator();
     Made own(new PipelineStage(stage, settings, schedule, grid, all, messages));
     const std::set<ValueIndex> of_slot = values_of_slot(stage);
-    ExecutorSettings of = settings.executor;
+    ExecutorSettings executor_settings = settings.executor;
     for (Slot& slot : own->slots_) {
-      auto executor = Executor::make(stage.graph, of, plugins, *alone);
+      auto executor = Executor::make(stage.graph, executor_settings, plugins, *alone);
       if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
       slot.executor = std::move(std::get<std::unique_ptr<Executor>>(executor));
       const auto& values = stage.graph.values;
       for (ValueIndex v = 0; v < values.size(); ++v)
         if (values[v].storage == Storage::persistent && !of_slot.contains(v))
-          of.memory[v] = slot.executor->memory(v);
+          executor_settings.memory[v] = slot.executor->memory(v);
     }
     own->initialise();
     return own;
   });
-  return made;
+  return result;
 }
 
 void PipelineStage::put_number(Executor& executor, ValueIndex value, double number) const {

@@ -47,10 +47,10 @@ class PipelineWay final : public ParallelWay {
   std::optional<Unsupported> prepare() {
     Communicator& messages = parts_.run.gradients ? *parts_.run.gradients : ranks_;
     staged_ = staged_for(messages, parts_.whole.device());
-    auto made = PipelineStage::make(own(), settings_, parts_.run.parallel.schedule, parts_.plugins,
-                                    grid_, parts_.ranks, staged_ ? *staged_ : messages);
-    if (auto* const refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-    stage_ = std::move(std::get<std::unique_ptr<PipelineStage>>(made));
+    auto stage = PipelineStage::make(own(), settings_, parts_.run.parallel.schedule, parts_.plugins,
+                                     grid_, parts_.ranks, staged_ ? *staged_ : messages);
+    if (auto* const refusal = std::get_if<Unsupported>(&stage)) return std::move(*refusal);
+    stage_ = std::move(std::get<std::unique_ptr<PipelineStage>>(stage));
     stage_->replicas().prepare(stage_->executor());
     if (stage_->reads_samples())
       batches_.emplace(parts_.run, parts_.ranks, stage_->replicas().passes_of_all());
@@ -67,7 +67,7 @@ class PipelineWay final : public ParallelWay {
 
   MadeSteps make(const StepRange& steps) override {
     expect_one_judged(steps);
-    MadeSteps made;
+    MadeSteps done;
     for (std::int64_t i = 0; i < steps.count(); ++i) {
       const std::int64_t step = steps.first + i;
       const double rate = steps.rates[static_cast<std::size_t>(i)];
@@ -80,14 +80,14 @@ class PipelineWay final : public ParallelWay {
         return batches_->at(steps.epoch, step, stage_->replicas().pass(0, pass));
       });
       const auto passes = static_cast<double>(stage_->whole_passes());
-      made.flops += stage_->flops();
+      done.flops += stage_->flops();
       // Each stage has them; they count once.
-      if (ranks_.rank() == 0) made.images += passes * static_cast<double>(settings_.batch);
+      if (ranks_.rank() == 0) done.images += passes * static_cast<double>(settings_.batch);
       if (own().graph.losses == Graph::none) continue;
-      made.losses += stage_->loss() * passes;
-      made.batches += passes;
+      done.losses += stage_->loss() * passes;
+      done.batches += passes;
     }
-    return made;
+    return done;
   }
 
   void poison() override { stage_->poison(); }
@@ -101,7 +101,7 @@ class PipelineWay final : public ParallelWay {
   }
 
   /// Rank 0 compares; all stages give it their state.
-  void judge(Verification& found) override {
+  void judge(Verification& verification) override {
     kept_.after = state_of(stage_->executor(), stage_->running_statistics());
     kept_.scale_after = stage_->loss_scale();
     double loss = stage_->loss();  // 0 but on the last stages
@@ -112,9 +112,9 @@ class PipelineWay final : public ParallelWay {
     step.before = state_of_all(kept_.before, stages_, whole, ranks_);
     step.after = state_of_all(kept_.after, stages_, whole, ranks_);
     stage_->replicas().judge_copies(stage_->executor(), stage_->running_statistics(),
-                                    repeated_tolerance(settings_.precision), found);
+                                    repeated_tolerance(settings_.precision), verification);
     throw_on_all(parts_.ranks, [&] {
-      if (batches_) found.fail(batches_->fault());
+      if (batches_) verification.fail(batches_->fault());
       if (parts_.ranks.rank() > 0) return;
       if (!oracle_)
         oracle_.emplace(parts_.run, parts_.whole.executor(), parts_.plugins,
@@ -122,18 +122,18 @@ class PipelineWay final : public ParallelWay {
       const Verification judged = oracle_->judge(step, [&](std::int64_t pass) -> const Batch& {
         return batches_->at(kept_epoch_, kept_step_, pass);
       });
-      found.checked += judged.checked;
-      found.wrong_elements += judged.wrong_elements;
-      if (!judged.passed) found.fail(judged.reason);
+      verification.checked += judged.checked;
+      verification.wrong_elements += judged.wrong_elements;
+      if (!judged.passed) verification.fail(judged.reason);
     });
   }
 
   std::map<std::string, Metric> metrics() override {
-    const StageSeconds& of = stage_->seconds();
+    const StageSeconds& times = stage_->seconds();
     const auto passes = static_cast<double>(settings_.accumulate);
-    const std::vector<double> forward = on_all(median_of(of.forward) / passes),
-                              backward = on_all(median_of(of.backward) / passes);
-    const double seconds = median_of(of.passes);
+    const std::vector<double> forward = on_all(median_of(times.forward) / passes),
+                              backward = on_all(median_of(times.backward) / passes);
+    const double seconds = median_of(times.passes);
     std::vector<StageCost> cost;
     for (std::size_t i = 0; i < stages_.size(); ++i)
       cost.push_back({forward[i], backward[i], messages_[i]});
@@ -192,18 +192,19 @@ class PipelineWay final : public ParallelWay {
     const int count = ranks_.size();
     for (int i = 0; i < count; ++i) {
       const Stage& stage = stages_[static_cast<std::size_t>(i)];
-      const StageCost& of = cost[static_cast<std::size_t>(i)];
+      const StageCost& stage_cost = cost[static_cast<std::size_t>(i)];
       const std::string name = fmt::format("stage{}_", i + 1);
       const auto slots = static_cast<double>(
           pipeline_slots(parts_.run.parallel.schedule, i, count, settings_.accumulate));
       to[name + "flops_share"] = {stage.flops / flops, "", ""};
-      to[name + "forward_s"] = {of.forward, "s", "lower"};
-      to[name + "backward_s"] = {of.backward, "s", "lower"};
-      to[name + "bubble"] = {pipeline_bubble({of}, settings_.accumulate, seconds), "", "lower"};
+      to[name + "forward_s"] = {stage_cost.forward, "s", "lower"};
+      to[name + "backward_s"] = {stage_cost.backward, "s", "lower"};
+      to[name + "bubble"] = {pipeline_bubble({stage_cost}, settings_.accumulate, seconds), "",
+                             "lower"};
       to[name + "slots"] = {slots, "", ""};
       to[name + "activations_bytes"] = {slots * stage.waiting_bytes, "B", "lower"};
       to[name + "memory_bytes"] = {bytes[static_cast<std::size_t>(i)], "B", "lower"};
-      if (i > 0) to[name + "message_s"] = {of.message, "s", "lower"};
+      if (i > 0) to[name + "message_s"] = {stage_cost.message, "s", "lower"};
     }
   }
 
@@ -249,11 +250,11 @@ Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
   auto cuts = balanced_cuts(pass, static_cast<int>(way.number));
   if (auto* const refusal = std::get_if<Unsupported>(&cuts))
     return Unsupported{"--parallel " + to_text(way) + ": " + refusal->reason};
-  auto made = std::make_unique<PipelineWay>(
+  auto way_of_stages = std::make_unique<PipelineWay>(
       parts, stages_between(pass, std::get<std::vector<StageCut>>(cuts), trainer.learning,
                             trainer.accumulate > 1));
-  if (auto refusal = made->prepare()) return std::move(*refusal);
-  return made;
+  if (auto refusal = way_of_stages->prepare()) return std::move(*refusal);
+  return way_of_stages;
 }
 
 }  // namespace assay

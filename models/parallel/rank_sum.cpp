@@ -13,18 +13,18 @@
 namespace assay {
 
 void compare_sums(std::vector<double> terms, const std::vector<double>& sums, DataType type,
-                  const std::string& what, Communicator& ranks, Verification& found) {
+                  const std::string& what, Communicator& ranks, Verification& verification) {
   std::vector<double> magnitudes = terms;
   for (double& magnitude : magnitudes) magnitude = std::fabs(magnitude);
   RankCalls calls(ranks);
   calls.sum(terms);
   calls.sum(magnitudes);
   const double u = unit_roundoff(type) * ranks.size();
-  found.checked += std::ssize(sums);
+  verification.checked += std::ssize(sums);
   for (std::size_t i = 0; i < sums.size(); ++i)
     if (!(std::fabs(sums[i] - terms[i]) <= u * magnitudes[i])) {
-      ++found.wrong_elements;
-      found.fail(
+      ++verification.wrong_elements;
+      verification.fail(
           fmt::format("element {} of the sum {} over the ranks is {} (expected {} within {:.2g})",
                       i, what, sums[i], terms[i], u * magnitudes[i]));
     }
@@ -45,15 +45,15 @@ void RankSum::prepare(const Executor& executor, ValueIndex value, const std::str
 }
 
 void RankSum::run(const Executor& executor, ValueIndex value, const std::string& what,
-                  Verification* found) const {
+                  Verification* verification) const {
   std::vector<double> terms;
-  if (found != nullptr) terms = read_values(executor, value);
+  if (verification != nullptr) terms = read_values(executor, value);
   Stream& stream = executor.device().stream();
   adding().run(call(executor, value), stream);
   stream.wait();
-  if (found != nullptr)
+  if (verification != nullptr)
     compare_sums(std::move(terms), read_values(executor, value), executor.graph().value(value).type,
-                 what, ranks_, *found);
+                 what, ranks_, *verification);
 }
 
 }  // namespace assay

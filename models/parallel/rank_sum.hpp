@@ -13,7 +13,7 @@ namespace assay {
 /// Compares sums over ranks, elements of `type`, with those of the ranks' own terms in fp64.
 /// Collective.
 void compare_sums(std::vector<double> terms, const std::vector<double>& sums, DataType type,
-                  const std::string& what, Communicator& ranks, Verification& found);
+                  const std::string& what, Communicator& ranks, Verification& verification);
 
 /// Ranks that add a value of their networks.
 class RankSum {
@@ -28,7 +28,7 @@ class RankSum {
   void prepare(const Executor& executor, ValueIndex value, const std::string& what);
   /// `found`: compares the sum with its terms. Collective.
   void run(const Executor& executor, ValueIndex value, const std::string& what = "",
-           Verification* found = nullptr) const;
+           Verification* verification = nullptr) const;
   Communicator& ranks() const { return ranks_; }
   /// The communicator that makes such a call, as far as it is known.
   Communicator& adding() const { return staged_ ? *staged_ : adding_; }

@@ -20,8 +20,8 @@ std::vector<Entry> of_all(const std::vector<Entry>& own, Communicator& ranks) {
   return all;
 }
 
-std::string name_of(const AppliedGradient& of) {
-  return fmt::format("the gradient of step {} of worker {}", of.step, of.worker);
+std::string name_of(const AppliedGradient& gradient) {
+  return fmt::format("the gradient of step {} of worker {}", gradient.step, gradient.worker);
 }
 
 /// Compares one record; each function returns its first fault.
@@ -66,29 +66,31 @@ class RecordCheck {
     const auto is_server = [this](std::int64_t server) {
       return server >= 0 && server < claims_.servers;
     };
-    for (const ReadPart& of : record_.sent) {
-      if (!is_server(of.server)) return fmt::format("a server {} has sent weights", of.server);
-      sent.insert({of.server, of.worker, of.version});
-      const auto [known, is_new] = sums.emplace(std::pair{of.server, of.version}, of.checksum);
-      if (!is_new && known->second != of.checksum)
-        return fmt::format("server {} has sent version {} with different weights", of.server,
-                           of.version);
+    for (const ReadPart& part : record_.sent) {
+      if (!is_server(part.server)) return fmt::format("a server {} has sent weights", part.server);
+      sent.insert({part.server, part.worker, part.version});
+      const auto [known, is_new] =
+          sums.emplace(std::pair{part.server, part.version}, part.checksum);
+      if (!is_new && known->second != part.checksum)
+        return fmt::format("server {} has sent version {} with different weights", part.server,
+                           part.version);
     }
-    for (const ReadPart& of : record_.received) {
-      if (!is_server(of.server)) return fmt::format("a server {} was read", of.server);
+    for (const ReadPart& part : record_.received) {
+      if (!is_server(part.server)) return fmt::format("a server {} was read", part.server);
       // The weights before the first update are on all ranks.
-      const bool begun = of.version == claims_.versions.at(static_cast<std::size_t>(of.server));
-      if (!begun && !sent.contains({of.server, of.worker, of.version}))
+      const bool begun = part.version == claims_.versions.at(static_cast<std::size_t>(part.server));
+      if (!begun && !sent.contains({part.server, part.worker, part.version}))
         return fmt::format(
             "worker {} has begun step {} with version {} of server {}, which was not sent to it",
-            of.worker, of.step, of.version, of.server);
-      if (sums.emplace(std::pair{of.server, of.version}, of.checksum).first->second != of.checksum)
+            part.worker, part.step, part.version, part.server);
+      if (sums.emplace(std::pair{part.server, part.version}, part.checksum).first->second !=
+          part.checksum)
         return fmt::format(
             "worker {} has begun step {} with other weights than version {} of server {}",
-            of.worker, of.step, of.version, of.server);
-      if (!reads_.emplace(OfPart{of.server, of.worker, of.step}, of.version).second)
+            part.worker, part.step, part.version, part.server);
+      if (!reads_.emplace(OfPart{part.server, part.worker, part.step}, part.version).second)
         return fmt::format("worker {} has begun step {} with the weights of server {} twice",
-                           of.worker, of.step, of.server);
+                           part.worker, part.step, part.server);
     }
     return "";
   }
@@ -96,30 +98,32 @@ class RecordCheck {
   std::string of_updates() {
     std::vector<std::int64_t> version = claims_.versions;
     std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> next;  // server, worker
-    for (const AppliedGradient& of : record_.applied) {
-      if (of.server < 0 || of.server >= claims_.servers)
-        return fmt::format("a server {} has applied a gradient", of.server);
-      std::int64_t& now = version[static_cast<std::size_t>(of.server)];
-      if (of.version != ++now)
-        return fmt::format("server {} has made version {} by {}, where {} follows", of.server,
-                           of.version, name_of(of), now);
-      if (const std::int64_t step = next[{of.server, of.worker}]++; of.step != step)
-        return fmt::format("server {} has applied {}, where step {} follows", of.server,
-                           name_of(of), step);
-      const auto read = reads_.find({of.server, of.worker, of.step});
-      if (read == reads_.end() || read->second != of.base || of.base >= of.version)
+    for (const AppliedGradient& gradient : record_.applied) {
+      if (gradient.server < 0 || gradient.server >= claims_.servers)
+        return fmt::format("a server {} has applied a gradient", gradient.server);
+      std::int64_t& now = version[static_cast<std::size_t>(gradient.server)];
+      if (gradient.version != ++now)
+        return fmt::format("server {} has made version {} by {}, where {} follows", gradient.server,
+                           gradient.version, name_of(gradient), now);
+      if (const std::int64_t step = next[{gradient.server, gradient.worker}]++;
+          gradient.step != step)
+        return fmt::format("server {} has applied {}, where step {} follows", gradient.server,
+                           name_of(gradient), step);
+      const auto read = reads_.find({gradient.server, gradient.worker, gradient.step});
+      if (read == reads_.end() || read->second != gradient.base ||
+          gradient.base >= gradient.version)
         return fmt::format(
             "server {} has applied {} as one of version {}, which the worker did not "
             "have",
-            of.server, name_of(of), of.base);
-      const auto ticket = ticket_.find({of.worker, of.step});
+            gradient.server, name_of(gradient), gradient.base);
+      const auto ticket = ticket_.find({gradient.worker, gradient.step});
       if (ticket == ticket_.end())
-        return fmt::format("server {} has applied {}, which the worker did not make", of.server,
-                           name_of(of));
-      if (of.rate != claims_.rate(ticket->second))
-        return fmt::format("server {} has applied {} with the rate {}, not {}", of.server,
-                           name_of(of), of.rate, claims_.rate(ticket->second));
-      made_[{of.server, of.worker, of.step}] = of.version;
+        return fmt::format("server {} has applied {}, which the worker did not make",
+                           gradient.server, name_of(gradient));
+      if (gradient.rate != claims_.rate(ticket->second))
+        return fmt::format("server {} has applied {} with the rate {}, not {}", gradient.server,
+                           name_of(gradient), gradient.rate, claims_.rate(ticket->second));
+      made_[{gradient.server, gradient.worker, gradient.step}] = gradient.version;
     }
     for (std::int64_t server = 0; server < claims_.servers; ++server)
       for (const auto& [worker, steps] : steps_)
@@ -132,18 +136,19 @@ class RecordCheck {
   /// A worker reads weights with its own last gradient; with a bound, also with the gradients of
   /// all workers up to the last step that it may not miss.
   std::string of_bound() {
-    for (const auto& [of, version] : reads_) {
-      const auto& [server, worker, step] = of;
+    for (const auto& [read, version] : reads_) {
+      const auto& [server, worker, step] = read;
       for (const auto& [other, steps] : steps_) {
         if (other != worker && !claims_.bound) continue;
         const std::int64_t least = step - claims_.bound.value_or(0) - 1;
         if (least < 0 || least >= steps) continue;
-        if (const std::int64_t made = made_.at({server, other, least}); made > version)
+        if (const std::int64_t version_with_gradient = made_.at({server, other, least});
+            version_with_gradient > version)
           return fmt::format(
               "worker {} has begun step {} with version {} of server {}, which lacks the gradient "
               "of "
               "step {} of worker {} (version {})",
-              worker, step, version, server, least, other, made);
+              worker, step, version, server, least, other, version_with_gradient);
       }
     }
     return "";
@@ -174,15 +179,15 @@ std::string fault_of_record(const AsyncRecord& record, const AsyncClaims& claims
 void Staleness::add(const AsyncRecord& record, const AsyncClaims& claims) {
   std::set<std::pair<std::int64_t, std::int64_t>> skipped;
   std::map<std::int64_t, std::vector<double>> seen;  // by server: steps of each worker
-  for (const AppliedGradient& of : record.applied) {
-    const auto at = static_cast<std::size_t>(std::max<std::int64_t>(of.staleness(), 0));
+  for (const AppliedGradient& gradient : record.applied) {
+    const auto at = static_cast<std::size_t>(std::max<std::int64_t>(gradient.staleness(), 0));
     if (at >= counts.size()) counts.resize(at + 1);
     ++counts[at];
     ++updates;
-    if (of.finite == 0) skipped.insert({of.worker, of.step});
-    std::vector<double>& of_server = seen[of.server];
+    if (gradient.finite == 0) skipped.insert({gradient.worker, gradient.step});
+    std::vector<double>& of_server = seen[gradient.server];
     of_server.resize(static_cast<std::size_t>(claims.workers));
-    ++of_server[static_cast<std::size_t>(of.worker)];
+    ++of_server[static_cast<std::size_t>(gradient.worker)];
     const auto [slowest, fastest] = std::minmax_element(of_server.begin(), of_server.end());
     lead = std::max(lead, *fastest - *slowest);
   }

@@ -34,18 +34,19 @@ struct ReplayedServer {
 class Replay {
  public:
   Replay(const ReplayInput& input, GradientPass& pass, Trainer& whole, Plugins& plugins,
-         Verification& found)
-      : input_(input), pass_(pass), whole_(whole), found_(found), averages_(input.averages) {
+         Verification& verification)
+      : input_(input), pass_(pass), whole_(whole), found_(verification), averages_(input.averages) {
     for (std::size_t s = 0; s < input_.parts.size(); ++s) add_server(s, plugins);
-    for (const ReadPart& of : input_.record.received) {
-      servers_[static_cast<std::size_t>(of.server)].readers[of.version] += 1;
-      reads_[{of.worker, of.step}].push_back(of);
+    for (const ReadPart& part : input_.record.received) {
+      servers_[static_cast<std::size_t>(part.server)].readers[part.version] += 1;
+      reads_[{part.worker, part.step}].push_back(part);
     }
-    for (const ReadPart& of : input_.record.sent)
-      servers_[static_cast<std::size_t>(of.server)].sent[of.version] = of.checksum;
-    for (const AppliedGradient& of : input_.record.applied)
-      servers_[static_cast<std::size_t>(of.server)].log.push_back(of);
-    for (const TakenStep& of : input_.record.taken) tickets_[{of.worker, of.step}] = of.ticket;
+    for (const ReadPart& part : input_.record.sent)
+      servers_[static_cast<std::size_t>(part.server)].sent[part.version] = part.checksum;
+    for (const AppliedGradient& gradient : input_.record.applied)
+      servers_[static_cast<std::size_t>(gradient.server)].log.push_back(gradient);
+    for (const TakenStep& step : input_.record.taken)
+      tickets_[{step.worker, step.step}] = step.ticket;
     for (ReplayedServer& server : servers_) keep(server);
   }
 
@@ -73,11 +74,11 @@ class Replay {
   };
 
   void add_server(std::size_t s, Plugins& plugins) {
-    auto made = PartUpdate::make(whole_, input_.parts[s], plugins);
-    if (const auto* const refusal = std::get_if<Unsupported>(&made))
+    auto part_update = PartUpdate::make(whole_, input_.parts[s], plugins);
+    if (const auto* const refusal = std::get_if<Unsupported>(&part_update))
       throw CaseError("nothing makes an update again: " + refusal->reason);
     ReplayedServer server;
-    server.update = std::move(std::get<std::unique_ptr<PartUpdate>>(made));
+    server.update = std::move(std::get<std::unique_ptr<PartUpdate>>(part_update));
     server.version = input_.claims.versions[s];
     const PartState& begun = input_.begun[s];
     const std::vector<Buffer> state = server.update->state();
@@ -130,29 +131,29 @@ class Replay {
     return checksum(all.data(), all.size());
   }
 
-  void compare_with_claims(const ReplayedServer& server, const AppliedGradient& of,
+  void compare_with_claims(const ReplayedServer& server, const AppliedGradient& applied,
                            const Gradient& gradient, const PartValues& before) {
     const Graph& graph = whole_.graph();
     std::vector<double> values(static_cast<std::size_t>(graph.elements(graph.weights)));
     decode(graph.value(graph.weights).type, gradient.all.data(), values);
-    const std::int64_t step = tickets_.at({of.worker, of.step}) / input_.claims.workers;
+    const std::int64_t step = tickets_.at({applied.worker, applied.step}) / input_.claims.workers;
     const double rate = input_.claims.rates.at(static_cast<std::size_t>(step));
     const std::string why = fault_of_update({*input_.step, graph, server.update->part(),
                                              rate / static_cast<double>(input_.claims.workers),
-                                             of.scale, server.update->updates(), values},
+                                             applied.scale, server.update->updates(), values},
                                             before, PartValues::of(*server.update), found_.checked);
     if (!why.empty()) found_.fail("after an update by one server, " + why);
   }
 
-  static std::string told(const AppliedGradient& of, const std::string& what) {
-    return fmt::format("its update {} (the gradient of step {} of worker {}) {}", of.version,
-                       of.step, of.worker, what);
+  static std::string told(const AppliedGradient& gradient, const std::string& what) {
+    return fmt::format("its update {} (the gradient of step {} of worker {}) {}", gradient.version,
+                       gradient.step, gradient.worker, what);
   }
 
   /// nullptr if a version that it was made at is not there yet.
-  Gradient* gradient_of(const OfStep& of, double scale) {
-    if (const auto known = gradients_.find(of); known != gradients_.end()) return &known->second;
-    const std::vector<ReadPart>& reads = reads_[of];
+  Gradient* gradient_of(const OfStep& step, double scale) {
+    if (const auto known = gradients_.find(step); known != gradients_.end()) return &known->second;
+    const std::vector<ReadPart>& reads = reads_[step];
     for (const ReadPart& read : reads)
       if (!servers_[static_cast<std::size_t>(read.server)].versions.contains(read.version))
         return nullptr;
@@ -164,10 +165,10 @@ class Replay {
       if (--server.readers[read.version] == 0) server.versions.erase(read.version);
     }
     pass_.store();
-    losses_ += pass_.run({input_.epoch, input_.first_batch + tickets_.at(of), of.first, scale});
+    losses_ += pass_.run({input_.epoch, input_.first_batch + tickets_.at(step), step.first, scale});
     // Each worker's in its order, since a server has applied its gradients so.
-    pass_.average_statistics(averages_.at(static_cast<std::size_t>(of.first)));
-    Gradient& gradient = gradients_[of];
+    pass_.average_statistics(averages_.at(static_cast<std::size_t>(step.first)));
+    Gradient& gradient = gradients_[step];
     gradient.all = read_bytes(whole_.device(), pass_.gradients());
     return &gradient;
   }
@@ -201,9 +202,10 @@ class Replay {
   /// left.
   std::string difference_of_passes() const {
     for (std::size_t worker = 0; worker < averages_.size(); ++worker) {
-      const std::vector<double>& of = averages_[worker];
-      found_.checked += std::ssize(of);
-      if (checksum(of.data(), of.size() * sizeof(double)) != input_.averages_left.at(worker))
+      const std::vector<double>& averages = averages_[worker];
+      found_.checked += std::ssize(averages);
+      if (checksum(averages.data(), averages.size() * sizeof(double)) !=
+          input_.averages_left.at(worker))
         return fmt::format(
             "a serial replay of the steps leaves other moving averages of statistics on worker {}",
             worker);
@@ -232,8 +234,8 @@ class Replay {
 }  // namespace
 
 std::string replay_fault(const ReplayInput& input, GradientPass& pass, Trainer& whole,
-                         Plugins& plugins, Verification& found) {
-  return Replay(input, pass, whole, plugins, found).fault();
+                         Plugins& plugins, Verification& verification) {
+  return Replay(input, pass, whole, plugins, verification).fault();
 }
 
 }  // namespace assay

@@ -41,6 +41,6 @@ struct ReplayInput {
 /// each server is also compared with the oracle of its operation (`found`), and with what the case
 /// says of it. Overwrites the weights of `whole`, whose backends it uses. Not collective.
 std::string replay_fault(const ReplayInput& input, GradientPass& pass, Trainer& whole,
-                         Plugins& plugins, Verification& found);
+                         Plugins& plugins, Verification& verification);
 
 }  // namespace assay

@@ -42,24 +42,24 @@ void ReplicaSums::run(const Executor& executor, std::vector<double>& running) {
 }
 
 void ReplicaSums::judge_gradients(const Executor& executor, const std::vector<double>& own,
-                                  Verification& found) const {
+                                  Verification& verification) const {
   if (grid_.groups() == 1) return;
   const ValueIndex gradients = executor.graph().gradients;
   compare_sums(own, read_values(executor, gradients), executor.graph().value(gradients).type,
-               "of the gradients of groups", *grid_.replicas(), found);
+               "of the gradients of groups", *grid_.replicas(), verification);
 }
 
 void ReplicaSums::judge_copies(const Executor& executor, const std::vector<double>& running,
-                               double allowed, Verification& found) const {
+                               double allowed, Verification& verification) const {
   if (grid_.groups() == 1) return;
   Communicator* const ranks = grid_.replicas();
   const auto judge = [&](const std::vector<double>& own, const char* what) {
     if (own.empty()) return;
     std::vector<double> of_first = own;
     RankCalls(*ranks).broadcast(of_first);
-    found.checked += std::ssize(own);
+    verification.checked += std::ssize(own);
     if (const double relative = relative_difference(own, of_first); !(relative <= allowed))
-      found.fail(
+      verification.fail(
           fmt::format("the {} of group {} differ by {:.3g} of their 2-norm from those of "
                       "the first group",
                       what, grid_.index() + 1, relative));

@@ -32,11 +32,11 @@ class ReplicaSums {
   void run(const Executor& executor, std::vector<double>& running);
   /// True if the gradients are the sum of `own` of each group. Collective.
   void judge_gradients(const Executor& executor, const std::vector<double>& own,
-                       Verification& found) const;
+                       Verification& verification) const;
   /// True if all groups have equal weights and averages, up to `allowed` of their 2-norm.
   /// Collective.
   void judge_copies(const Executor& executor, const std::vector<double>& running, double allowed,
-                    Verification& found) const;
+                    Verification& verification) const;
 
  private:
   const Grid& grid_;

@@ -27,7 +27,7 @@ std::vector<WeightsPart> cut_weights(const Graph& graph, std::int64_t parts) {
     borders.push_back(graph.parameters[i].offset);
   borders.push_back(all);
   parts = std::min(parts, std::ssize(graph.parameters));
-  std::vector<WeightsPart> made;
+  std::vector<WeightsPart> weights_parts;
   std::size_t at = 0;
   for (std::int64_t part = 1; part <= parts; ++part) {
     // The nearest border to an equal share that leaves a parameter for each of the others.
@@ -39,10 +39,10 @@ std::vector<WeightsPart> cut_weights(const Graph& graph, std::int64_t parts) {
       return std::abs(static_cast<double>(borders[i]) - ideal);
     };
     while (end < last && (part == parts || distance(end + 1) <= distance(end))) ++end;
-    made.push_back({borders[at], borders[end] - borders[at]});
+    weights_parts.push_back({borders[at], borders[end] - borders[at]});
     at = end;
   }
-  return made;
+  return weights_parts;
 }
 
 Graph update_graph(const Graph& whole, const WeightsPart& part) {
@@ -173,9 +173,9 @@ Result<std::unique_ptr<PartUpdate>> PartUpdate::make(Trainer& whole, const Weigh
       settings.memory[value] = all.front()->memory(value);
     settings.memory.erase(gradient);
     if (memory) settings.memory[gradient] = memory;
-    auto made = Executor::make(std::move(graph), settings, plugins, *alone);
-    if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-    all.push_back(std::move(std::get<std::unique_ptr<Executor>>(made)));
+    auto executor = Executor::make(std::move(graph), settings, plugins, *alone);
+    if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
+    all.push_back(std::move(std::get<std::unique_ptr<Executor>>(executor)));
   }
   return std::unique_ptr<PartUpdate>(new PartUpdate(std::move(all), part));
 }
@@ -200,8 +200,8 @@ void PartUpdate::begin(Trainer& whole) {
 
 void PartUpdate::put(const char* tensor, double number) {
   const auto& tensors = first().graph().nodes.front().tensors;
-  if (const auto found = tensors.find(tensor); found != tensors.end())
-    first().device().fill(first().tensor(found->second), number);
+  if (const auto entry = tensors.find(tensor); entry != tensors.end())
+    first().device().fill(first().tensor(entry->second), number);
 }
 
 bool PartUpdate::apply(std::size_t at, double rate, double scale, Verification* check,
@@ -224,15 +224,15 @@ std::vector<Buffer> PartUpdate::state() const {
   const auto& tensors = first().graph().nodes.front().tensors;
   std::vector<Buffer> all;
   for (const char* name : {"weights", "velocity", "second"})
-    if (const auto found = tensors.find(name); found != tensors.end())
-      all.push_back({first().memory(found->second).get(), part_.count, type()});
+    if (const auto entry = tensors.find(name); entry != tensors.end())
+      all.push_back({first().memory(entry->second).get(), part_.count, type()});
   return all;
 }
 
 std::uint64_t PartUpdate::state_sum() const {
   std::vector<std::uint64_t> sums{static_cast<std::uint64_t>(updates_)};
-  for (const Buffer& of : state()) {
-    const std::vector<std::byte> all = read_bytes(device(), of);
+  for (const Buffer& buffer : state()) {
+    const std::vector<std::byte> all = read_bytes(device(), buffer);
     sums.push_back(checksum(all.data(), all.size()));
   }
   return checksum(sums.data(), sums.size() * sizeof sums.front());

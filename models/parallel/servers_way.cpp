@@ -131,10 +131,10 @@ MadeSteps ServersWay::make(const StepRange& steps) {
   judged_.reset();
   parts_.ranks.barrier();
   if (server_) server_->begin(round.claims.tickets(), round.record);
-  MadeSteps made;
+  MadeSteps done;
   if (works()) {
     worker_->begin(round.claims.versions, round.claims.tickets(), round.record);
-    work(round, made);
+    work(round, done);
     worker_->end();
   }
   while (server_ && !server_->over()) progress();
@@ -153,12 +153,12 @@ MadeSteps ServersWay::make(const StepRange& steps) {
     throw WrongResult(
         why_diverged(scale_, "asynchronous steps")
             .value_or("training diverged on another rank: its gradients are not finite"));
-  round.made = made;
+  round.made = done;
   if (steps.judged) judged_ = round;
   entries_ += round.claims.tickets() * roles_.servers();
   unchecked_.push_back(std::move(round));
   if (entries_ > most_entries) check_records();  // on all ranks alike
-  return made;
+  return done;
 }
 
 void ServersWay::progress() {
@@ -167,7 +167,7 @@ void ServersWay::progress() {
 }
 
 /// The steps of this rank.
-void ServersWay::work(const Round& round, MadeSteps& made) {
+void ServersWay::work(const Round& round, MadeSteps& steps) {
   const std::int64_t first = round.steps.first * roles_.workers, before = pass_.runs();
   PassCalls calls;
   calls.after_node = [this] {
@@ -177,7 +177,7 @@ void ServersWay::work(const Round& round, MadeSteps& made) {
     while (!worker_->have_left()) progress();
   };
   const auto judge_scale = [this] {
-    while (const auto of = worker_->outcome()) scale_.update(of->finite, of->scale);
+    while (const auto outcome = worker_->outcome()) scale_.update(outcome->finite, outcome->scale);
   };
   while (true) {
     while (!worker_->ready()) progress();
@@ -189,20 +189,20 @@ void ServersWay::work(const Round& round, MadeSteps& made) {
     head.ticket = ticket;
     head.rate = round.claims.rate(ticket);
     head.scale = scale_.scale();
-    made.losses +=
+    steps.losses +=
         pass_.run({round.steps.epoch, first + ticket, parts_.ranks.rank(), head.scale}, calls);
-    ++made.batches;
+    ++steps.batches;
     pass_.average_statistics(parts_.whole.running_statistics());
     worker_->send(head);
     calls.after_node();  // others may wait for the answer to this gradient
   }
   while (!worker_->all_answered()) progress();
   judge_scale();
-  made.images = static_cast<double>((pass_.runs() - before) * parts_.run.trainer.batch);
+  steps.images = static_cast<double>((pass_.runs() - before) * parts_.run.trainer.batch);
   const Graph& graph = parts_.whole.graph();
   for (const GraphNode& node : graph.nodes)
     if (node.phase != Phase::update)
-      made.flops += static_cast<double>(pass_.runs() - before) * node.problem->flops();
+      steps.flops += static_cast<double>(pass_.runs() - before) * node.problem->flops();
 }
 
 /// The servers' weights, on all ranks.
@@ -210,8 +210,8 @@ void ServersWay::share_weights() {
   Stream& stream = parts_.whole.device().stream();
   const Buffer all = pass_.weights();
   for (int server = 0; server < roles_.servers(); ++server) {
-    const WeightsPart& of = roles_.parts[static_cast<std::size_t>(server)];
-    const Buffer part = all.part(of.first, of.count);
+    const WeightsPart& owned = roles_.parts[static_cast<std::size_t>(server)];
+    const Buffer part = all.part(owned.first, owned.count);
     if (server == roles_.server_of(parts_.ranks.rank()))
       parts_.whole.device().copy(part.data, update_->weights(), part.bytes());
     moves().run({Collective::broadcast, {}, part, ReduceOp::sum, roles_.rank_of(server)}, stream);
@@ -221,9 +221,10 @@ void ServersWay::share_weights() {
 }
 
 std::vector<double> ServersWay::averages_of(int worker) {
-  std::vector<double> of = parts_.whole.running_statistics();
-  if (!of.empty()) broadcast_bytes(std::as_writable_bytes(std::span(of)), worker, parts_.ranks);
-  return of;
+  std::vector<double> averages = parts_.whole.running_statistics();
+  if (!averages.empty())
+    broadcast_bytes(std::as_writable_bytes(std::span(averages)), worker, parts_.ranks);
+  return averages;
 }
 
 std::vector<std::uint64_t> ServersWay::gathered(std::uint64_t own) const {
@@ -242,8 +243,8 @@ void ServersWay::prepare_judge() {
   begun_ = gathered_states();
   averages_.clear();
   for (int worker = 0; worker < roles_.workers; ++worker) {
-    std::vector<double> of = averages_of(worker);
-    if (parts_.ranks.rank() == 0) averages_.push_back(std::move(of));
+    std::vector<double> averages = averages_of(worker);
+    if (parts_.ranks.rank() == 0) averages_.push_back(std::move(averages));
   }
 }
 
@@ -280,10 +281,10 @@ void ServersWay::gather() {
   std::vector<double>& running = parts_.whole.running_statistics();
   std::vector<double> sums(running.size()), sizes(running.size());
   for (int worker = 0; worker < roles_.workers; ++worker) {
-    const std::vector<double> of = averages_of(worker);
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      sums[i] += of[i];
-      sizes[i] += std::abs(of[i]);
+    const std::vector<double> averages = averages_of(worker);
+    for (std::size_t i = 0; i < averages.size(); ++i) {
+      sums[i] += averages[i];
+      sizes[i] += std::abs(averages[i]);
     }
   }
   if (!works()) std::fill(running.begin(), running.end(), 0);
@@ -309,24 +310,25 @@ void ServersWay::check_records() {
     if (fault_.empty()) fault_ = fault_of_record(all, round.claims);
     if (!fault_.empty()) continue;
     staleness_.add(all, round.claims);  // which trusts its numbers
-    for (const AppliedGradient& of : all.applied)
-      updates_.at(static_cast<std::size_t>(of.server)) += of.finite;
+    for (const AppliedGradient& gradient : all.applied)
+      updates_.at(static_cast<std::size_t>(gradient.server)) += gradient.finite;
   }
   unchecked_.clear();
   entries_ = 0;
   if (fault_.empty()) fault_ = pass_.fault();
 }
 
-void ServersWay::judge(Verification& found) {
+void ServersWay::judge(Verification& verification) {
   check_records();
-  found.fail(fault_);
-  if (!judged_) return found.fail("no steps were kept to be judged");
+  verification.fail(fault_);
+  if (!judged_) return verification.fail("no steps were kept to be judged");
   judged_->record = AsyncRecord::gathered(judged_->record, parts_.ranks);
   double sums[] = {judged_->made.losses, judged_->made.batches};
   RankCalls(parts_.ranks).sum(sums);
   judged_->made.losses = sums[0];
   if (const auto batches = static_cast<double>(judged_->claims.tickets()); sums[1] != batches)
-    found.fail(fmt::format("the losses of {} batches were counted, not of {}", sums[1], batches));
+    verification.fail(
+        fmt::format("the losses of {} batches were counted, not of {}", sums[1], batches));
   const std::vector<double>& running = parts_.whole.running_statistics();
   const std::vector<std::uint64_t> averages =
       gathered(checksum(running.data(), running.size() * sizeof(double)));
@@ -334,26 +336,27 @@ void ServersWay::judge(Verification& found) {
   double faulty = fault_.empty() ? 0 : 1;  // a record with faults may name what is not there
   parts_.ranks.allreduce_max(std::span(&faulty, 1));
   throw_on_all(parts_.ranks, [&] {
-    if (faulty == 0 && parts_.ranks.rank() == 0) replay(averages, states, found);
-    if (works()) check_pass(found);
+    if (faulty == 0 && parts_.ranks.rank() == 0) replay(averages, states, verification);
+    if (works()) check_pass(verification);
   });
   judged_.reset();
 }
 
 void ServersWay::replay(const std::vector<std::uint64_t>& averages,
-                        const std::vector<std::uint64_t>& states, Verification& found) {
+                        const std::vector<std::uint64_t>& states, Verification& verification) {
   const std::vector<std::byte> left = read_bytes(parts_.whole.device(), pass_.weights());
   const std::vector<std::uint64_t> of_servers(states.begin() + roles_.first_server, states.end());
-  found.fail(replay_fault({judged_->record, judged_->claims, roles_.parts, begun_, left, of_servers,
-                           judged_->steps.epoch, judged_->steps.first * roles_.workers, averages_,
-                           averages, judged_->made.losses, claims_ ? &*claims_ : nullptr},
-                          pass_, parts_.whole, parts_.plugins, found));
+  verification.fail(
+      replay_fault({judged_->record, judged_->claims, roles_.parts, begun_, left, of_servers,
+                    judged_->steps.epoch, judged_->steps.first * roles_.workers, averages_,
+                    averages, judged_->made.losses, claims_ ? &*claims_ : nullptr},
+                   pass_, parts_.whole, parts_.plugins, verification));
   write_bytes(parts_.whole.device(), pass_.weights(), left.data());
   pass_.store();
 }
 
 /// Some operations of a pass, on a batch of the judged steps.
-void ServersWay::check_pass(Verification& found) {
+void ServersWay::check_pass(Verification& verification) {
   const std::int64_t rank = parts_.ranks.rank(),
                      batch = judged_->steps.first * roles_.workers + rank;
   std::mt19937_64 random(parts_.run.trainer.seed + static_cast<std::uint64_t>(batch));
@@ -361,35 +364,35 @@ void ServersWay::check_pass(Verification& found) {
   parts_.whole.executor().poison();
   pass_.run({judged_->steps.epoch, batch, rank, std::min(scale_.scale(), scale_of_check)}, {},
             &check);
-  found.checked += check.found.checked;
-  found.wrong_elements += check.found.wrong_elements;
-  found.fail(check.found.reason);
+  verification.checked += check.found.checked;
+  verification.wrong_elements += check.found.wrong_elements;
+  verification.fail(check.found.reason);
 }
 
 std::map<std::string, Metric> ServersWay::metrics() {
   check_records();
-  const Staleness& of = staleness_;
+  const Staleness& staleness = staleness_;
   std::map<std::string, Metric> all;
   double sum = 0, most = 0, updates = 0;
-  for (std::size_t i = 0; i < of.counts.size(); ++i) {
-    sum += of.counts[i] * static_cast<double>(i);
-    updates += of.counts[i];
-    if (of.counts[i] > 0) most = static_cast<double>(i);
+  for (std::size_t i = 0; i < staleness.counts.size(); ++i) {
+    sum += staleness.counts[i] * static_cast<double>(i);
+    updates += staleness.counts[i];
+    if (staleness.counts[i] > 0) most = static_cast<double>(i);
     const bool last = i >= told_staleness;
     all[last ? fmt::format("gradients_of_staleness_{}_or_more", told_staleness)
              : fmt::format("gradients_of_staleness_{}", i)]
-        .value += of.counts[i];
+        .value += staleness.counts[i];
   }
   all["staleness_mean"] = {updates > 0 ? sum / updates : 0, "", "lower"};
   all["staleness_max"] = {most, "", "lower"};
-  all["updates_of_parts"] = {of.updates, "", ""};
-  all["gradients_lost"] = {of.lost, "", "lower"};
-  const auto [least, largest] = std::minmax_element(of.steps.begin(), of.steps.end());
-  if (least != of.steps.end()) {
+  all["updates_of_parts"] = {staleness.updates, "", ""};
+  all["gradients_lost"] = {staleness.lost, "", "lower"};
+  const auto [least, largest] = std::minmax_element(staleness.steps.begin(), staleness.steps.end());
+  if (least != staleness.steps.end()) {
     all["steps_of_slowest_worker"] = {*least, "", ""};
     all["steps_of_fastest_worker"] = {*largest, "", ""};
   }
-  all["largest_lead_steps"] = {of.lead, "", ""};
+  all["largest_lead_steps"] = {staleness.lead, "", ""};
   return all;
 }
 

@@ -18,7 +18,7 @@ class ServersWay final : public ParallelWay {
   void prepare_judge() override;
   void poison() override { parts_.whole.executor().poison(); }
   void gather() override;
-  void judge(Verification& found) override;
+  void judge(Verification& verification) override;
   std::map<std::string, Metric> metrics() override;
   std::string reference() const override;
   std::string implementation() const override;
@@ -35,7 +35,7 @@ class ServersWay final : public ParallelWay {
   /// The ranks, for memory of the network's device.
   Communicator& moves() const { return staged_ ? *staged_ : parts_.ranks; }
   bool works() const { return parts_.ranks.rank() < roles_.workers; }
-  void work(const Round& round, MadeSteps& made);
+  void work(const Round& round, MadeSteps& steps);
   void progress();
   void share_weights();
   std::vector<PartState> gathered_states();
@@ -45,8 +45,8 @@ class ServersWay final : public ParallelWay {
   std::vector<std::uint64_t> gathered(std::uint64_t own) const;
   void check_records();
   void replay(const std::vector<std::uint64_t>& averages, const std::vector<std::uint64_t>& states,
-              Verification& found);
-  void check_pass(Verification& found);
+              Verification& verification);
+  void check_pass(Verification& verification);
 
   WayParts parts_;
   const AsyncRoles roles_;

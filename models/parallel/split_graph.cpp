@@ -53,8 +53,8 @@ PartsOfParameters::PartsOfParameters(const Graph& whole, const Graph& part, int 
                                      bool filters_last) {
   for (std::size_t i = 0; i < whole.parameters.size(); ++i) {
     const Parameter &all = whole.parameters[i], &own = part.parameters[i];
-    const auto elements = [](const Parameter& of, std::ptrdiff_t from) {
-      return std::accumulate(of.dims.begin() + from, of.dims.end(), std::int64_t{1},
+    const auto elements = [](const Parameter& parameter, std::ptrdiff_t from) {
+      return std::accumulate(parameter.dims.begin() + from, parameter.dims.end(), std::int64_t{1},
                              std::multiplies<>());
     };
     const bool by_points = filters_last && whole.value(all.value).filters;

@@ -19,13 +19,13 @@ SplitNetwork::SplitNetwork(const Graph& graph, const ExecutorSettings& settings,
                            Communicator& ranks, Communicator& adding, bool on_device)
     : sum_(ranks, adding, on_device) {
   using Made = std::unique_ptr<Executor>;
-  Result<Made> made = made_on_all<Made>(ranks, [&] {
+  Result<Made> result = made_on_all<Made>(ranks, [&] {
     const auto alone = serial_communicator();
     return Executor::make(graph, settings, plugins, *alone);
   });
-  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+  if (const auto* const refusal = std::get_if<Unsupported>(&result))
     throw UnsupportedCase(refusal->reason);
-  executor_ = std::move(std::get<Made>(made));
+  executor_ = std::move(std::get<Made>(result));
   for (const GraphNode& node : graph.nodes)
     if (node.summed != Graph::none) sum_.prepare(*executor_, node.summed, "of " + node.text());
   seconds_.before.reserve(static_cast<std::size_t>(sums()));

@@ -33,10 +33,10 @@ void put_bytes(const std::vector<std::byte>& bytes, const Executor& executor, Va
 std::unique_ptr<Executor> undivided(const Graph& graph, const ExecutorSettings& settings,
                                     std::uint64_t seed, Plugins& plugins) {
   const auto alone = serial_communicator();
-  auto made = Executor::make(graph, settings, plugins, *alone);
-  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+  auto executor = Executor::make(graph, settings, plugins, *alone);
+  if (const auto* const refusal = std::get_if<Unsupported>(&executor))
     throw CaseError("the undivided network cannot be computed in fp64: " + refusal->reason);
-  auto whole = std::move(std::get<std::unique_ptr<Executor>>(made));
+  auto whole = std::move(std::get<std::unique_ptr<Executor>>(executor));
   put_initial(*whole, seed);
   load_random(*whole, seed);
   whole->device().fill(whole->tensor(graph.loss_scale), 1);
@@ -64,18 +64,19 @@ Network compared_form(const TrainerSettings& settings, int ranks) {
 }
 
 void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, Communicator& ranks,
-                            Verification& found) {
+                            Verification& verification) {
   const Network network = compared_form(settings, ranks.size());
   const std::int64_t batch = parity_batch(network);
   const Graph pass = gradient_graph(network, batch, Precision::fp64, settings.learning);
-  ExecutorSettings of;
-  of.backends = {"blas", "native", "onednn", "reference"};
-  if (network.filters) of.backends = {"reference"};  // alone has convolutions in fp64
-  of.threads = settings.executor.threads;
+  ExecutorSettings executor_settings;
+  executor_settings.backends = {"blas", "native", "onednn", "reference"};
+  if (network.filters)
+    executor_settings.backends = {"reference"};  // alone has convolutions in fp64
+  executor_settings.threads = settings.executor.threads;
   std::unique_ptr<Executor> whole;
-  throw_on_all(ranks, [&] { whole = undivided(pass, of, settings.seed, plugins); });
+  throw_on_all(ranks, [&] { whole = undivided(pass, executor_settings, settings.seed, plugins); });
   const Graph graph = split_pass(network, batch, Precision::fp64, settings.learning, ranks.size());
-  SplitNetwork split(graph, of, plugins, ranks, ranks);
+  SplitNetwork split(graph, executor_settings, plugins, ranks, ranks);
   const PartsOfParameters parts(pass, graph, ranks.rank());
   std::vector<std::byte> own = bytes_in(split.executor(), graph.weights);
   parts.take(bytes_in(*whole, pass.weights), own, sizeof(double));
@@ -95,12 +96,12 @@ void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, C
   for (const Parameter& parameter : graph.parameters) {
     const auto first = static_cast<std::size_t>(parameter.offset),
                count = static_cast<std::size_t>(parameter.elements());
-    found.checked += parameter.elements();
+    verification.checked += parameter.elements();
     if (const double relative =
             relative_difference(std::span(is).subspan(first, count),
                                 std::span<const double>(should).subspan(first, count));
         !(relative <= allowed.gradients))
-      found.fail(
+      verification.fail(
           fmt::format("the gradient of {} differs in fp64 by {:.3g} of its 2-norm from that "
                       "of the undivided {}",
                       parameter.name, relative, network.descriptor));
@@ -110,14 +111,16 @@ void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, C
   std::vector<double> own_statistics = read_values(split.executor(), graph.batch_statistics),
                       expected_statistics = own_statistics;
   parts.take_statistics(statistics, expected_statistics);
-  found.checked += std::ssize(own_statistics);
+  verification.checked += std::ssize(own_statistics);
   if (!(relative_difference(own_statistics, expected_statistics) <= allowed.forward))
-    found.fail("the statistics of a part are not those of the undivided " + network.descriptor);
+    verification.fail("the statistics of a part are not those of the undivided " +
+                      network.descriptor);
   const double loss = relative_difference(read_values(split.executor(), graph.losses),
                                           read_values(*whole, pass.losses));
   if (!(loss <= allowed.forward))
-    found.fail(fmt::format("the losses differ in fp64 by {:.3g} from those of the undivided {}",
-                           loss, network.descriptor));
+    verification.fail(
+        fmt::format("the losses differ in fp64 by {:.3g} from those of the undivided {}", loss,
+                    network.descriptor));
 }
 
 }  // namespace assay

@@ -14,6 +14,6 @@ Network compared_form(const TrainerSettings& settings, int ranks);
 /// A pass of the divided layers and of the undivided ones, both in fp64, from equal parameters and
 /// samples: compares the losses and each rank's parts of all gradients. Collective.
 void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, Communicator& ranks,
-                            Verification& found);
+                            Verification& verification);
 
 }  // namespace assay

@@ -49,7 +49,8 @@ class Planner {
     for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
       if (pass.nodes[i].phase != Phase::forward) continue;
       forward_.push_back(i);
-      if (const ValueIndex made = flow_of(pass.nodes[i]).to; made != Graph::none) maker_[made] = i;
+      if (const ValueIndex output = flow_of(pass.nodes[i]).to; output != Graph::none)
+        maker_[output] = i;
       for (const auto& [name, value] : pass.nodes[i].tensors) users_[value].push_back(i);
     }
   }

@@ -12,19 +12,20 @@ namespace assay {
 namespace {
 
 Graph graph_of(const WayParts& parts) {
-  const TrainerSettings& of = parts.run.trainer;
-  return split_step(of.network, of.batch, of.precision, of.learning,
-                    static_cast<int>(parts.run.parallel.number), of.accumulate > 1, {of.seed, 0});
+  const TrainerSettings& settings = parts.run.trainer;
+  return split_step(settings.network, settings.batch, settings.precision, settings.learning,
+                    static_cast<int>(parts.run.parallel.number), settings.accumulate > 1,
+                    {settings.seed, 0});
 }
 
 /// The backend of each node of the undivided network, for the part of it; its algorithm may not
 /// fit.
 ExecutorSettings settings_of(const WayParts& parts) {
-  ExecutorSettings of = parts.run.trainer.executor;
-  of.measured = false;
+  ExecutorSettings executor_settings = parts.run.trainer.executor;
+  executor_settings.measured = false;
   for (const Choice& choice : parts.whole.executor().chosen())
-    of.chosen.push_back({choice.backend, ""});
-  return of;
+    executor_settings.chosen.push_back({choice.backend, ""});
+  return executor_settings;
 }
 
 }  // namespace
@@ -99,7 +100,7 @@ std::uint64_t SplitTraining::sum_of(const Batch& batch) {
   return checksum(sums, sizeof sums);
 }
 
-void SplitTraining::count(double loss, MadeSteps& made) {
+void SplitTraining::count(double loss, MadeSteps& steps) {
   const std::vector<GraphNode>&nodes = network_.graph().nodes, &whole = parts_.whole.graph().nodes;
   const bool first = grid_.group().rank() == 0;
   runs_.resize(nodes.size());
@@ -110,14 +111,15 @@ void SplitTraining::count(double loss, MadeSteps& made) {
     if (nodes[i].phase != Phase::update) passes = std::min(passes, runs);
     if (nodes[i].phase == Phase::update && runs == 0) passes = 0;  // nothing was learnt
     const double flops = nodes[i].problem->flops();
-    if (first || flops < whole[i].problem->flops()) made.flops += static_cast<double>(runs) * flops;
+    if (first || flops < whole[i].problem->flops())
+      steps.flops += static_cast<double>(runs) * flops;
   }
   double least = -static_cast<double>(passes);
   parts_.ranks.allreduce_max(std::span(&least, 1));
   if (!first) return;
-  made.images += -least * static_cast<double>(parts_.run.trainer.batch);
-  made.losses += loss * -least;
-  made.batches += -least;
+  steps.images += -least * static_cast<double>(parts_.run.trainer.batch);
+  steps.losses += loss * -least;
+  steps.batches += -least;
 }
 
 void SplitTraining::forget_runs() {

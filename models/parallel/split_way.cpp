@@ -47,16 +47,16 @@ class SplitWay final : public ParallelWay {
 
   MadeSteps make(const StepRange& steps) override {
     expect_one_judged(steps);
-    MadeSteps made;
+    MadeSteps done;
     for (std::int64_t i = 0; i < steps.count(); ++i) {
       const SplitTraining::Step step{steps.epoch, steps.first + i,
                                      steps.rates[static_cast<std::size_t>(i)], steps.judged};
       if (steps.judged) judged_ = step;
       last_loss_ = training_.make(step);
       times_.add(training_.network().seconds());
-      training_.count(last_loss_, made);
+      training_.count(last_loss_, done);
     }
-    return made;
+    return done;
   }
 
   void poison() override { training_.network().executor().poison(); }
@@ -69,29 +69,30 @@ class SplitWay final : public ParallelWay {
 
   /// Compares the last step with that of the undivided network, makes it again, with checks, and
   /// compares what it has left.
-  void judge(Verification& found) override {
+  void judge(Verification& verification) override {
     if (!std::exchange(compared_, true))
-      compare_with_undivided(parts_.run.trainer, parts_.plugins, grid_.group(), found);
+      compare_with_undivided(parts_.run.trainer, parts_.plugins, grid_.group(), verification);
     const SplitState after = training_.state();
-    compare_step(after, found);
-    judge_copies(found);
-    found.fail(training_.fault());
+    compare_step(after, verification);
+    judge_copies(verification);
+    verification.fail(training_.fault());
     if (after.scale.skipped > before_.scale.skipped) return;  // nothing finite is left of it
-    make_again(nodes_of_split_check, found);
+    make_again(nodes_of_split_check, verification);
     const StageState checked = training_.state().values;
-    std::vector<Trainer::Difference> differences = compare(after.values, checked, found);
-    double spreads = found.passed && may_spread(parts_.run.trainer.precision, differences) ? 1 : 0;
+    std::vector<Trainer::Difference> differences = compare(after.values, checked, verification);
+    double spreads =
+        verification.passed && may_spread(parts_.run.trainer.precision, differences) ? 1 : 0;
     parts_.ranks.allreduce_max(std::span(&spreads, 1));
     if (spreads > 0) {
       const auto repeat = [&](bool every) {
-        make_again(every ? graph().nodes.size() : nodes_of_split_check, found);
-        return compare(training_.state().values, checked, found);
+        make_again(every ? graph().nodes.size() : nodes_of_split_check, verification);
+        return compare(training_.state().values, checked, verification);
       };
       spread_ = std::max(spread_, allow_spread(parts_.run.trainer, repeat, differences));
     }
     if (const Trainer::Difference largest = worst(differences);
         !(largest.relative <= largest.allowed))
-      found.fail(fmt::format(
+      verification.fail(fmt::format(
           "after a timed step, the {} differ by {:.3g} of their 2-norm from those after the same "
           "step with checks",
           largest.what, largest.relative));
@@ -137,7 +138,7 @@ class SplitWay final : public ParallelWay {
   const Graph& graph() const { return training_.network().graph(); }
 
   /// Rank 0 compares; the ranks of its group give it their parts. Collective.
-  void compare_step(const SplitState& after, Verification& found) {
+  void compare_step(const SplitState& after, Verification& verification) {
     Communicator& ranks = parts_.ranks;
     const auto samples = all_lists(training_.sample_sums(), ranks);
     double loss = last_loss_;
@@ -160,37 +161,38 @@ class SplitWay final : public ParallelWay {
         sums[static_cast<std::size_t>(pass)] = SplitTraining::sum_of(batch);
         return batch;
       });
-      compare_samples(samples, sums, found);
-      found.checked += judged.checked;
-      found.wrong_elements += judged.wrong_elements;
-      if (!judged.passed) found.fail(judged.reason);
+      compare_samples(samples, sums, verification);
+      verification.checked += judged.checked;
+      verification.wrong_elements += judged.wrong_elements;
+      if (!judged.passed) verification.fail(judged.reason);
     });
   }
 
   /// True if each rank had the samples of its group's passes; `sums`: of those of all groups.
   void compare_samples(const std::vector<std::vector<std::uint64_t>>& of_ranks,
-                       const std::vector<std::uint64_t>& sums, Verification& found) const {
+                       const std::vector<std::uint64_t>& sums, Verification& verification) const {
     const auto passes = std::ssize(sums) / grid_.groups();
     const auto size = std::size(of_ranks) / static_cast<std::size_t>(grid_.groups());
     for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
       const auto first = sums.begin() + static_cast<std::ptrdiff_t>(rank / size) * passes;
       if (!std::equal(of_ranks[rank].begin(), of_ranks[rank].end(), first, first + passes))
-        found.fail(fmt::format("rank {} had other samples in a step than its passes have", rank));
+        verification.fail(
+            fmt::format("rank {} had other samples in a step than its passes have", rank));
     }
   }
 
   /// Makes the judged step from the state before it, and checks `nodes` random operations.
-  void make_again(std::size_t nodes, Verification& found) {
+  void make_again(std::size_t nodes, Verification& verification) {
     training_.restore(before_);
     training_.network().executor().poison();
     SplitCheck check = random_nodes(nodes);
     training_.make(judged_, &check);
     training_.forget_runs();
-    found.checked += check.found.checked;
-    found.wrong_elements += check.found.wrong_elements;
-    found.fail(check.found.reason);
+    verification.checked += check.found.checked;
+    verification.wrong_elements += check.found.wrong_elements;
+    verification.fail(check.found.reason);
     training_.replicas().judge_gradients(training_.network().executor(), training_.own_gradients(),
-                                         found);
+                                         verification);
   }
 
   /// All products whose sums are those of all ranks, some other nodes, and the update.
@@ -215,7 +217,7 @@ class SplitWay final : public ParallelWay {
 
   /// Two states after the same step: gradients, moments, and how far the weights have moved.
   std::vector<Trainer::Difference> compare(const StageState& is, const StageState& should,
-                                           Verification& found) const {
+                                           Verification& verification) const {
     std::vector<Trainer::Difference> all;
     const Graph& graph = training_.network().graph();
     const double allowed = repeated_tolerance(parts_.run.trainer.precision,
@@ -225,21 +227,21 @@ class SplitWay final : public ParallelWay {
       const ValueIndex value = graph.*stage_values()[i];
       if (value == Graph::none || value == graph.stored) continue;
       for (const Parameter& parameter : graph.parameters) {
-        std::vector<double> one = numbers(is, i, parameter), other = numbers(should, i, parameter);
-        found.checked += parameter.elements();
+        std::vector<double> own = numbers(is, i, parameter), other = numbers(should, i, parameter);
+        verification.checked += parameter.elements();
         double rounding = 0;  // beside the 2-norm of the step
         if (value == graph.weights) {
           const std::vector<double> before = numbers(before_.values, i, parameter);
           double weights = 0, steps = 0;
-          for (std::size_t e = 0; e < one.size(); ++e) {
-            one[e] -= before[e];
+          for (std::size_t e = 0; e < own.size(); ++e) {
+            own[e] -= before[e];
             other[e] -= before[e];
             weights += before[e] * before[e];
             steps += other[e] * other[e];
           }
           rounding = steps > 0 ? 4 * u * std::sqrt(weights / steps) : 0;
         }
-        all.push_back({relative_difference(one, other), allowed + rounding,
+        all.push_back({relative_difference(own, other), allowed + rounding,
                        graph.value(value).name + " of " + parameter.name});
       }
     }
@@ -247,7 +249,7 @@ class SplitWay final : public ParallelWay {
   }
 
   /// Parameters that all ranks have stay alike. Collective.
-  void judge_copies(Verification& found) {
+  void judge_copies(Verification& verification) {
     const Graph &graph = training_.network().graph(), &whole = parts_.whole.graph();
     const std::vector<double> all = read_values(training_.network().executor(), graph.weights);
     for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
@@ -259,11 +261,13 @@ class SplitWay final : public ParallelWay {
       RankCalls(grid_.group()).broadcast(of_first);
       if (const double relative = relative_difference(own, of_first);
           !(relative <= repeated_tolerance(parts_.run.trainer.precision)))
-        found.fail(fmt::format("{} differs by {:.3g} of its 2-norm from that of the first rank",
-                               parameter.name, relative));
+        verification.fail(
+            fmt::format("{} differs by {:.3g} of its 2-norm from that of the first rank",
+                        parameter.name, relative));
     }
     training_.replicas().judge_copies(training_.network().executor(), training_.running(),
-                                      repeated_tolerance(parts_.run.trainer.precision), found);
+                                      repeated_tolerance(parts_.run.trainer.precision),
+                                      verification);
   }
 
   const WayParts parts_;
@@ -281,15 +285,15 @@ class SplitWay final : public ParallelWay {
 
 /// Why a training cannot be divided so; "" if it can.
 std::string why_not_divided(const WayParts& parts) {
-  const TrainerSettings& of = parts.run.trainer;
+  const TrainerSettings& settings = parts.run.trainer;
   const std::string way = "--parallel " + to_text(parts.run.parallel);
   if (std::string why = why_no_grid(parts.run.parallel, parts.ranks.size(), "part"); !why.empty())
     return why;
   if (parts.run.claims && parts.run.claims->at("wire") != "none")
     return way + " adds activations in their own type. Leave --wire out.";
-  if (needs_trust(of.learning.rule) || of.learning.rule == UpdateRule::lamb)
+  if (needs_trust(settings.learning.rule) || settings.learning.rule == UpdateRule::lamb)
     return fmt::format("{}: {} needs the norms of whole parameters. Use another --optimizer.", way,
-                       name(of.learning.rule));
+                       name(settings.learning.rule));
   return "";
 }
 
@@ -297,9 +301,9 @@ std::string why_not_divided(const WayParts& parts) {
 
 Result<std::unique_ptr<ParallelWay>> make_split_way(const WayParts& parts) {
   if (std::string why = why_not_divided(parts); !why.empty()) return Unsupported{std::move(why)};
-  const TrainerSettings& of = parts.run.trainer;
+  const TrainerSettings& settings = parts.run.trainer;
   const std::string way = "--parallel " + to_text(parts.run.parallel);
-  const Graph pass = gradient_graph(of.network, 1, of.precision, of.learning);
+  const Graph pass = gradient_graph(settings.network, 1, settings.precision, settings.learning);
   if (divided_layers(pass, static_cast<int>(parts.run.parallel.number)).empty())
     return Unsupported{fmt::format(
         "{}: no two layers follow each other whose features between them {} divides, with nothing "

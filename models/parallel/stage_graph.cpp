@@ -187,10 +187,11 @@ class PartOfGraph {
       const std::int64_t room = all.variance - all.mean;
       bool mine = false;
       for (const auto& [value, own] : index_) {
-        const GraphValue& of = whole_.value(value);
-        if (of.storage != Storage::part || of.whole != whole_.batch_statistics) continue;
-        if (of.offset != all.mean && of.offset != all.variance) continue;
-        part_.values[own].offset = of.offset - all.mean + end;
+        const GraphValue& graph_value = whole_.value(value);
+        if (graph_value.storage != Storage::part || graph_value.whole != whole_.batch_statistics)
+          continue;
+        if (graph_value.offset != all.mean && graph_value.offset != all.variance) continue;
+        part_.values[own].offset = graph_value.offset - all.mean + end;
         mine = true;
       }
       if (!mine) continue;
@@ -204,8 +205,8 @@ class PartOfGraph {
   }
 
   bool is_gradient(ValueIndex value) const {
-    const GraphValue& of = whole_.value(value);
-    return of.storage == Storage::part && of.whole == whole_.batch_gradients;
+    const GraphValue& graph_value = whole_.value(value);
+    return graph_value.storage == Storage::part && graph_value.whole == whole_.batch_gradients;
   }
 
   const Graph& whole_;

@@ -75,12 +75,12 @@ std::map<std::string, Metric> SumTimes::metrics(const std::vector<double>& alone
   const Predicted own = predicted(alone_s, group);
   const std::vector<std::vector<double>> ranks =
       on_all({median(sums_), median(own.alone), median(own.with_waits)}, all);
-  const std::vector<double>& of =
+  const std::vector<double>& slowest =
       *std::ranges::max_element(ranks, {}, [](const auto& rank) { return rank.front(); });
-  return {{"sums_s", {of[0], "s", "lower"}},
-          {"sums_alone_s", {of[1], "s", "lower"}},
-          {"sums_waits_predicted_s", {of[2] - of[1], "s", ""}},
-          {"sums_predicted_s", {of[2], "s", ""}}};
+  return {{"sums_s", {slowest[0], "s", "lower"}},
+          {"sums_alone_s", {slowest[1], "s", "lower"}},
+          {"sums_waits_predicted_s", {slowest[2] - slowest[1], "s", ""}},
+          {"sums_predicted_s", {slowest[2], "s", ""}}};
 }
 
 }  // namespace assay

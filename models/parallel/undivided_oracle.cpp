@@ -22,9 +22,11 @@ constexpr const char* not_plain = "in plain accumulation on the undivided networ
 constexpr double roundings = 4, amplified = 16;
 
 /// Means and variances of a normalization.
-std::vector<double> numbers_of(const Statistics& of, const std::vector<double>& all) {
-  std::vector<double> values(all.begin() + of.mean, all.begin() + of.mean + of.channels);
-  values.insert(values.end(), all.begin() + of.variance, all.begin() + of.variance + of.channels);
+std::vector<double> numbers_of(const Statistics& statistics, const std::vector<double>& all) {
+  std::vector<double> values(all.begin() + statistics.mean,
+                             all.begin() + statistics.mean + statistics.channels);
+  values.insert(values.end(), all.begin() + statistics.variance,
+                all.begin() + statistics.variance + statistics.channels);
   return values;
 }
 
@@ -37,10 +39,10 @@ UndividedOracle::UndividedOracle(const TrainingRun& run, const Executor& whole, 
   settings.accumulate = passes;
   settings.executor.measured = false;
   settings.executor.chosen = choices(whole);
-  auto made = Trainer::make(settings, plugins, *alone_);
-  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+  auto trainer = Trainer::make(settings, plugins, *alone_);
+  if (const auto* const refusal = std::get_if<Unsupported>(&trainer))
     throw UnsupportedCase(refusal->reason);
-  plain_ = std::move(std::get<std::unique_ptr<Trainer>>(made));
+  plain_ = std::move(std::get<std::unique_ptr<Trainer>>(trainer));
   if (run.claims)
     oracle_ = std::make_unique<StepOracle>(
         StepClaims(of_one_rank(*run.claims), run.definition.input), plain_->executor(), *alone_);
@@ -76,55 +78,57 @@ Verification UndividedOracle::judge(const DividedStep& step,
     const Batch& loaded = batch(pass);
     checks_->keep(loaded.images, loaded.labels);
   }
-  Verification found = checks_->make(not_plain);
+  Verification verification = checks_->make(not_plain);
   checks_->forget();
   const bool skipped = step.scale_after.skipped > step.scale_before.skipped;
   if (skipped != checks_->skipped() && !in_parts_)  // sums in parts may overflow alone
-    found.fail(fmt::format("a step of the ranks was {}, and that of plain accumulation {}",
-                           skipped ? "skipped" : "made", skipped ? "made" : "skipped"));
-  if (in_parts_) judge_skipped(step, skipped, found);
-  if (!found.passed || skipped || checks_->skipped()) return found;
+    verification.fail(fmt::format("a step of the ranks was {}, and that of plain accumulation {}",
+                                  skipped ? "skipped" : "made", skipped ? "made" : "skipped"));
+  if (in_parts_) judge_skipped(step, skipped, verification);
+  if (!verification.passed || skipped || checks_->skipped()) return verification;
   ++steps_;
-  compare_gradients(step.after, found);
+  compare_gradients(step.after, verification);
   const double loss = plain_->loss();
   const std::vector<double> running = plain_->running_statistics();
-  compare_state(step, after, found);
+  compare_state(step, after, verification);
   const Allowed by_rounding = allowed(step, batch(passes_ - 1));
-  compare_loss(step, loss, by_rounding.loss, found);
-  compare_running(step.after, running, by_rounding, found);
-  found.outputs = found.checked;
-  return found;
+  compare_loss(step, loss, by_rounding.loss, verification);
+  compare_running(step.after, running, by_rounding, verification);
+  verification.outputs = verification.checked;
+  return verification;
 }
 
 void UndividedOracle::judge_skipped(const DividedStep& step, bool skipped,
-                                    Verification& found) const {
+                                    Verification& verification) const {
   const Graph& graph = plain_->graph();
   std::vector<double> gradients(static_cast<std::size_t>(graph.elements(graph.gradients)));
   decode(graph.value(graph.gradients).type, step.after.values.back().data(), gradients);
-  const bool finite = std::ranges::all_of(gradients, [](double of) { return std::isfinite(of); });
+  const bool finite =
+      std::ranges::all_of(gradients, [](double gradient) { return std::isfinite(gradient); });
   if (skipped == finite)
-    found.fail(fmt::format("a step of the ranks was {}, and its gradients are {}",
-                           skipped ? "skipped" : "made", finite ? "finite" : "not finite"));
+    verification.fail(fmt::format("a step of the ranks was {}, and its gradients are {}",
+                                  skipped ? "skipped" : "made", finite ? "finite" : "not finite"));
   if (skipped && step.before.values.front() != step.after.values.front())
-    found.fail("a step of the ranks was skipped, and has changed weights");
+    verification.fail("a step of the ranks was skipped, and has changed weights");
 }
 
 void UndividedOracle::compare_state(const DividedStep& step, const Trainer::State& after,
-                                    Verification& found) {
+                                    Verification& verification) {
   if (in_parts_) update_again(step);
   const Trainer::Difference difference = plain_->difference(after);
   if (!(difference.relative <= difference.allowed))
-    found.fail(std::isinf(difference.relative)
-                   ? fmt::format("after a step of the ranks, {} is not the rounded weight",
-                                 difference.what)
-                   : fmt::format("after a step of the ranks, {} differs by {:.3g} of its 2-norm "
-                                 "from that {}",
-                                 difference.what, difference.relative, not_plain));
+    verification.fail(
+        std::isinf(difference.relative)
+            ? fmt::format("after a step of the ranks, {} is not the rounded weight",
+                          difference.what)
+            : fmt::format("after a step of the ranks, {} differs by {:.3g} of its 2-norm "
+                          "from that {}",
+                          difference.what, difference.relative, not_plain));
 }
 
 /// Compares the gradient of each parameter. The order of sums is the same, so that they are equal
 /// bit by bit where each operation is.
-void UndividedOracle::compare_gradients(const StageState& after, Verification& found) {
+void UndividedOracle::compare_gradients(const StageState& after, Verification& verification) {
   const Graph& graph = plain_->graph();
   const StageState plain = state_of(plain_->executor(), {});
   // Both are in the order of memory, which keeps filters in an order of its own.
@@ -138,10 +142,10 @@ void UndividedOracle::compare_gradients(const StageState& after, Verification& f
     // With 16 bits they may have nothing in common. In fp32 they differ by 0.002 at most, of 4
     // images of 32 x 32 pixels in resnet50:w8.
     if (size_of(operand_type(run_.trainer.precision)) == 2) return;
-    found.checked += std::ssize(all);
+    verification.checked += std::ssize(all);
     if (const double relative = relative_difference(of_ranks, all); !(relative <= 0.1))
-      found.fail(fmt::format("all gradients differ by {:.3g} of their 2-norm from those {}",
-                             relative, not_plain));
+      verification.fail(fmt::format("all gradients differ by {:.3g} of their 2-norm from those {}",
+                                    relative, not_plain));
     return;
   }
   const double allowed =
@@ -152,12 +156,13 @@ void UndividedOracle::compare_gradients(const StageState& after, Verification& f
                count = static_cast<std::size_t>(parameter.elements());
     const auto is = std::span<const double>(of_ranks).subspan(first, count),
                should = std::span<const double>(all).subspan(first, count);
-    found.checked += parameter.elements();
+    verification.checked += parameter.elements();
     if (std::ranges::equal(is, should)) continue;
     equal = false;
     if (const double relative = relative_difference(is, should); !(relative <= allowed))
-      found.fail(fmt::format("the gradient of {} differs by {:.3g} of its 2-norm from that {}",
-                             parameter.name, relative, not_plain));
+      verification.fail(
+          fmt::format("the gradient of {} differs by {:.3g} of its 2-norm from that {}",
+                      parameter.name, relative, not_plain));
   }
   if (equal) ++equal_steps_;
 }
@@ -191,31 +196,32 @@ UndividedOracle::Allowed UndividedOracle::allowed(const DividedStep& step, const
   const auto allow = [&](double change) { return std::max(least, amplified * change); };
   Allowed all{allow(relative_difference(other_losses, losses)), {}};
   const double changed = 1 - std::pow(1 - statistics_momentum, static_cast<double>(passes_));
-  for (const Statistics& of : norms)
-    all.running.push_back(changed * allow(relative_difference(numbers_of(of, other_statistics),
-                                                              numbers_of(of, statistics))));
+  for (const Statistics& layer_statistics : norms)
+    all.running.push_back(changed *
+                          allow(relative_difference(numbers_of(layer_statistics, other_statistics),
+                                                    numbers_of(layer_statistics, statistics))));
   return all;
 }
 
 void UndividedOracle::compare_loss(const DividedStep& step, double loss, double allowed,
-                                   Verification& found) const {
+                                   Verification& verification) const {
   if (!(std::fabs(step.loss - loss) <=
         allowed * (in_parts_ ? std::fabs(loss) : std::max(1.0, std::fabs(loss)))))
-    found.fail(fmt::format("the loss of a step of the ranks is {}, and {} {}", step.loss, loss,
-                           not_plain));
+    verification.fail(fmt::format("the loss of a step of the ranks is {}, and {} {}", step.loss,
+                                  loss, not_plain));
 }
 
 /// Compares the averages of each normalization: its batches are that part of its averages which the
 /// step has changed.
 void UndividedOracle::compare_running(const StageState& after, const std::vector<double>& running,
-                                      const Allowed& allowed, Verification& found) const {
-  found.checked += std::ssize(running);
+                                      const Allowed& allowed, Verification& verification) const {
+  verification.checked += std::ssize(running);
   const std::vector<Statistics>& norms = plain_->graph().statistics;
   for (std::size_t i = 0; i < norms.size(); ++i)
     if (const double relative =
             relative_difference(numbers_of(norms[i], after.running), numbers_of(norms[i], running));
         !(relative <= allowed.running[i]))
-      found.fail(fmt::format(
+      verification.fail(fmt::format(
           "the moving averages of {} after a step of the ranks differ by {:.3g} of their 2-norm "
           "from those {}",
           norms[i].name, relative, not_plain));

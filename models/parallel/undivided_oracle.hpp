@@ -55,13 +55,14 @@ class UndividedOracle {
   };
   Allowed allowed(const DividedStep& step, const Batch& batch);
   /// True if a step was skipped because of its gradients, and then has changed nothing.
-  void judge_skipped(const DividedStep& step, bool skipped, Verification& found) const;
-  void compare_state(const DividedStep& step, const Trainer::State& after, Verification& found);
-  void compare_gradients(const StageState& after, Verification& found);
+  void judge_skipped(const DividedStep& step, bool skipped, Verification& verification) const;
+  void compare_state(const DividedStep& step, const Trainer::State& after,
+                     Verification& verification);
+  void compare_gradients(const StageState& after, Verification& verification);
   void compare_loss(const DividedStep& step, double loss, double allowed,
-                    Verification& found) const;
+                    Verification& verification) const;
   void compare_running(const StageState& after, const std::vector<double>& running,
-                       const Allowed& allowed, Verification& found) const;
+                       const Allowed& allowed, Verification& verification) const;
 
   const TrainingRun& run_;
   const std::int64_t passes_;

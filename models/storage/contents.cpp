@@ -44,17 +44,17 @@ void fill_contents(std::uint64_t key, std::int64_t first, std::span<std::byte> o
 
 std::int64_t first_difference(std::uint64_t key, std::int64_t first,
                               std::span<const std::byte> bytes) {
-  std::int64_t found = -1;
+  std::int64_t position = -1;
   for_each_piece(
       key, first, bytes.size(), [&](std::size_t at, const auto& words, std::size_t count) {
         if (std::memcmp(bytes.data() + at, words, count) == 0) return true;
         const auto* const expected = reinterpret_cast<const std::byte*>(words);
         const auto place =
             std::mismatch(expected, expected + count, bytes.begin() + std::ptrdiff_t(at));
-        found = static_cast<std::int64_t>(at) + (place.first - expected);
+        position = static_cast<std::int64_t>(at) + (place.first - expected);
         return false;
       });
-  return found;
+  return position;
 }
 
 }  // namespace assay

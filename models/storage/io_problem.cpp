@@ -17,11 +17,11 @@ IoSize parse_io(const std::string& text) {
   const auto given = read_counts(text, {"mb", "n", "kib"}, {}, complain);
   if (given.empty()) complain("it has no field. Give for example mb100.");
   const auto field = [&](const char* name, std::int64_t least, std::int64_t most) {
-    const auto found = given.find(name);
-    if (found == given.end()) return std::int64_t{0};
-    if (found->second < least || found->second > most)
-      complain("{} is {}, not {} to {}.", name, found->second, least, most);
-    return found->second;
+    const auto entry = given.find(name);
+    if (entry == given.end()) return std::int64_t{0};
+    if (entry->second < least || entry->second > most)
+      complain("{} is {}, not {} to {}.", name, entry->second, least, most);
+    return entry->second;
   };
   return {field("mb", 1, most_megabytes), field("n", 1, most_count),
           field("kib", least_kib, most_kib)};

@@ -69,18 +69,18 @@ StorageProbe probe_storage(const std::filesystem::path& folder, const std::strin
   } catch (const InputError& error) {
     throw CaseError(error.what());
   }
-  StorageProbe found;
+  StorageProbe outcome;
   for (const StorageCounter* each : {&written, &read})
     if (const auto& device = each->of_device())
-      found.device_counts |= device->read + device->written > 0;
+      outcome.device_counts |= device->read + device->written > 0;
   const double wrote = written.of_thread().written, delivered = read.of_thread().read;
-  if (std::min(wrote, delivered) >= least_part * probe_bytes) return found;
-  found.why_no_storage = fmt::format(
+  if (std::min(wrote, delivered) >= least_part * probe_bytes) return outcome;
+  outcome.why_no_storage = fmt::format(
       "the file system of --folder ({}) keeps no record of storage: of {} bytes the kernel has "
       "counted {:.0f} written and {:.0f} read, so the rates would be those of a cache. Name a "
       "folder on a disk or in a parallel file system.",
       file_system, probe_bytes, wrote, delivered);
-  return found;
+  return outcome;
 }
 
 IoWorkload::IoWorkload(const IoSetup& setup, std::unique_ptr<JobFolder> folder, Communicator& ranks)

@@ -116,8 +116,8 @@ class MetadataWorkload final : public IoWorkload {
   };
 
   static bool create(const char* file) {
-    FileDescriptor made(::open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    return made.number() >= 0 && made.close() == 0;
+    FileDescriptor created(::open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    return created.number() >= 0 && created.close() == 0;
   }
   static bool state(const char* file) {
     struct stat status {};

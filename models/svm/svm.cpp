@@ -56,8 +56,8 @@ class Svm final : public Analysis {
     solution_.curvature_flops = done().flops - evaluated_flops() - curved;
   }
 
-  Verification verify(const Table& table, const CaseClaims& of) override {
-    const SvmClaims claims(of.settings);
+  Verification verify(const Table& table, const CaseClaims& claimed_case) override {
+    const SvmClaims claims(claimed_case.settings);
     RowPass pass = pass_;
     pass.type = claims.type;
     if (settings_.nelder_mead) {

@@ -22,8 +22,8 @@ class TrainBenchmark final : public NetworkBenchmark {
              "until four of five samples of the validation are recognized"}};
   }
   std::string canonical(const std::string& descriptor) const override {
-    const NamedNetwork of = named_network(descriptor);
-    return of.family->name + ":" + of.family->canonical(of.fields);
+    const NamedNetwork named = named_network(descriptor);
+    return named.family->name + ":" + named.family->canonical(named.fields);
   }
 
   std::vector<std::string> descriptors(const std::string& text) const override {
@@ -44,10 +44,10 @@ class TrainBenchmark final : public NetworkBenchmark {
     return {std::move(problem)};
   }
   Network network(const std::string& problem) const override {
-    const NamedNetwork of = named_network(problem);
-    Network made = of.family->network(of.fields);
-    made.descriptor = of.family->name + ":" + made.descriptor;
-    return made;
+    const NamedNetwork named = named_network(problem);
+    Network network = named.family->network(named.fields);
+    network.descriptor = named.family->name + ":" + network.descriptor;
+    return network;
   }
   NetworkDefinition definition(const std::string& problem) const override {
     const std::size_t colon = problem.find(':');

@@ -116,10 +116,10 @@ struct Dst : Element {
 
 /// The gradient of an element. Inputs: diff_dst, and dst or src where the derivative is not 1.
 template <class In>
-ASSAY_ITEM Approximate gradient(const Element& of, const In& in, const double* table,
+ASSAY_ITEM Approximate gradient(const Element& element, const In& in, const double* table,
                                 std::int64_t i) {
-  if (of.function == ActivationFunction::identity) return of.backward(in(0, i), 0);
-  return of.backward(in(0, i), in(1, i) + of.bias_of(table, i));
+  if (element.function == ActivationFunction::identity) return element.backward(in(0, i), 0);
+  return element.backward(in(0, i), in(1, i) + element.bias_of(table, i));
 }
 
 struct DiffSrc : Element {

@@ -103,15 +103,17 @@ class ActivationOracle final : public WholeOracle {
   /// have one sign. The errors of the additions are as in batch normalization
   /// (docs/method-norm.md).
   Expected diff_bias(std::size_t channel, const sums::Bounds& bounds, const Inputs& inputs) const {
-    const double* const of = known_.sums.data() + channel * Sums::terms;
+    const double* const channel_sums = known_.sums.data() + channel * Sums::terms;
     const bool random = inputs.find("diff_dst")->second.random();
     const ActivationShape& s = problem_.shape();
     const double m = static_cast<double>(s.elements() / s.ic),
-                 variance = sums::variance_of_channel(m, of[0], of[1], of[2], random, roundoff_) +
-                            (random ? of[4] : 0),
-                 deviation = std::sqrt(variance), systematic = random ? 0 : of[3],
-                 of_equal = sums::error_of_equal(m, of[1], random, roundoff_);
-    return bounds.rounded(of[0], std::max(bounds.deviations * deviation, of_equal) + systematic,
+                 variance = sums::variance_of_channel(m, channel_sums[0], channel_sums[1],
+                                                      channel_sums[2], random, roundoff_) +
+                            (random ? channel_sums[4] : 0),
+                 deviation = std::sqrt(variance), systematic = random ? 0 : channel_sums[3],
+                 of_equal = sums::error_of_equal(m, channel_sums[1], random, roundoff_);
+    return bounds.rounded(channel_sums[0],
+                          std::max(bounds.deviations * deviation, of_equal) + systematic,
                           std::max(bounds.norm_deviations * deviation, of_equal) + systematic);
   }
 

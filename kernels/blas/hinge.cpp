@@ -82,8 +82,8 @@ MadeOperation make_hinge(const LinalgProblem& problem, int threads) {
   const std::string own = cblas_name("gemv", problem.precision()),
                     fp64 = cblas_name("gemv", Precision::fp64);
   Result<void*> of_precision = cblas(own), of_fp64 = cblas(fp64);
-  for (Result<void*>* const found : {&of_precision, &of_fp64})
-    if (auto* const why = std::get_if<Unsupported>(found)) return std::move(*why);
+  for (Result<void*>* const function : {&of_precision, &of_fp64})
+    if (auto* const why = std::get_if<Unsupported>(function)) return std::move(*why);
   const Functions functions{own == fp64 ? own : own + ", " + fp64, std::get<void*>(of_precision),
                             std::get<void*>(of_fp64)};
   return make_own<Hinge>(problem.precision(), problem, threads, functions);

@@ -45,7 +45,7 @@ class ConvNormOracle final : public Oracle {
                          0,
                          norm_.fusion() != NormFusion::none},
                         adds};
-    const auto of = [&](const char* name, std::int64_t at) {
+    const auto value = [&](const char* name, std::int64_t at) {
       return inputs.find(name)->second(at);
     };
     const NormShape& s = norm_.shape();
@@ -53,11 +53,11 @@ class ConvNormOracle final : public Oracle {
       const std::int64_t c = indices[i] / (s.ih * s.iw) % s.ic;
       const Expected sum = expected[i];
       // An error of the sum is as one of the mean: their difference alone is normalized.
-      norm::Channel channel{of("scale", c), of("shift", c), 0, {}, {}, {}, {}};
-      channel.mean = {of("mean", c), sum.max_bound, sum.rms_bound};
-      channel.variance.value = of("variance", c);
+      norm::Channel channel{value("scale", c), value("shift", c), 0, {}, {}, {}, {}};
+      channel.mean = {value("mean", c), sum.max_bound, sum.rms_bound};
+      channel.variance.value = value("variance", c);
       channel.inverse = 1 / std::sqrt(channel.variance.value + norm_epsilon);
-      const double addend = adds ? of("addend", indices[i]) : 0;
+      const double addend = adds ? value("addend", indices[i]) : 0;
       expected[i] = dst([&](int input, std::int64_t) { return input == 0 ? sum.value : addend; },
                         reinterpret_cast<const double*>(&channel), 0);
     }

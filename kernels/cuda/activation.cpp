@@ -37,9 +37,9 @@ class Activation final : public OwnOperation {
             packs_);
       return;
     }
-    const char* const of = problem_.of_derivative();
+    const char* const saved = problem_.of_derivative();
     const ActivationTerm<Stored, width> term{
-        problem_.function(), of == nullptr ? nullptr : find<const Stored>(of),
+        problem_.function(), saved == nullptr ? nullptr : find<const Stored>(saved),
         find<const Stored>("diff_dst"), bias, find<Stored>("diff_src")};
     auto* const diff_bias = find<Value>("diff_bias");
     if (diff_bias == nullptr) return start(ActivationGradient<Stored, width>{term}, packs_);

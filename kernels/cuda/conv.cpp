@@ -96,12 +96,12 @@ Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& opti
       Options of_wide = options;
       of_wide.settings["algorithm"] = algorithm;
       const ConvProblem wide(conv.shape(), conv.direction(), units);
-      Made made = make_uniform(place, wide, of_wide, ranks);
-      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+      Made result = make_uniform(place, wide, of_wide, ranks);
+      if (auto* refusal = std::get_if<Unsupported>(&result)) {
         why = std::move(refusal->reason);
         continue;
       }
-      std::unique_ptr<Operation>& operation = std::get<std::unique_ptr<Operation>>(made);
+      std::unique_ptr<Operation>& operation = std::get<std::unique_ptr<Operation>>(result);
       if (units == Precision::fp32 || family_of(operation->executed().algorithm) == Family::direct)
         return with_wide_inputs(conv, std::move(operation));
     }
@@ -133,10 +133,10 @@ Made make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& opt
   const Asked asked{place, conv, form,
                     fmt::format("{} and sums {}, {}", graph, name(precision), conv.canonical()),
                     ranks};
-  Made made = best_of(asked, false, {graph});
-  if (const auto* const refusal = std::get_if<Unsupported>(&made))
+  Made best = best_of(asked, false, {graph});
+  if (const auto* const refusal = std::get_if<Unsupported>(&best))
     return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
-  return made;
+  return best;
 }
 
 Made make_conv(Device& device, const Problem& problem, const Options& options,

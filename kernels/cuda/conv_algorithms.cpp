@@ -9,13 +9,13 @@ constexpr int most_offers = 32;  // more than a direction has algorithms, in eac
 
 template <class Perf, class Ask>
 std::vector<ConvChoice> offered(const Ask& ask) {
-  Perf found[most_offers];
+  Perf offers[most_offers];
   int count = 0;
-  check(ask(most_offers, &count, found), "asking cuDNN for its best algorithm");
+  check(ask(most_offers, &count, offers), "asking cuDNN for its best algorithm");
   std::vector<ConvChoice> all;
   for (int i = 0; i < count; ++i)
-    if (found[i].status == CUDNN_STATUS_SUCCESS)
-      all.push_back({static_cast<int>(found[i].algo), found[i].mathType, found[i].memory});
+    if (offers[i].status == CUDNN_STATUS_SUCCESS)
+      all.push_back({static_cast<int>(offers[i].algo), offers[i].mathType, offers[i].memory});
   return all;
 }
 
@@ -89,22 +89,25 @@ std::vector<ConvChoice> ConvCall::offers() const {
   const auto convolution = descriptors_.convolution.get();
   switch (direction_) {
     case ConvDirection::forward:
-      return offered<cudnnConvolutionFwdAlgoPerf_t>([&](int most, int* count, auto* found) {
-        return cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, w, convolution, y, most, count,
-                                                      found);
-      });
+      return offered<cudnnConvolutionFwdAlgoPerf_t>(
+          [&](int most, int* count, auto* offers_of_cudnn) {
+            return cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, w, convolution, y, most,
+                                                          count, offers_of_cudnn);
+          });
     case ConvDirection::bwd_data:
-      return offered<cudnnConvolutionBwdDataAlgoPerf_t>([&](int most, int* count, auto* found) {
-        return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle_, w, y, convolution, x, most,
-                                                           count, found);
-      });
+      return offered<cudnnConvolutionBwdDataAlgoPerf_t>(
+          [&](int most, int* count, auto* offers_of_cudnn) {
+            return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle_, w, y, convolution, x, most,
+                                                               count, offers_of_cudnn);
+          });
     case ConvDirection::bwd_weights:
       break;
   }
-  return offered<cudnnConvolutionBwdFilterAlgoPerf_t>([&](int most, int* count, auto* found) {
-    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle_, x, y, convolution, w, most, count,
-                                                         found);
-  });
+  return offered<cudnnConvolutionBwdFilterAlgoPerf_t>(
+      [&](int most, int* count, auto* offers_of_cudnn) {
+        return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle_, x, y, convolution, w, most,
+                                                             count, offers_of_cudnn);
+      });
 }
 
 std::size_t ConvCall::workspace(int algorithm) const {

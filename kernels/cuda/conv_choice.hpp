@@ -40,13 +40,13 @@ Made best_of(const Asked& asked, bool older, const std::vector<std::string>& gra
 /// collective.
 template <class Make>
 auto on_all(Communicator& ranks, const Make& make) -> decltype(make()) {
-  decltype(make()) made = Unsupported{};
+  decltype(make()) result = Unsupported{};
   std::exception_ptr failure;
   double state = 1;  // 2: it throws, 1: Unsupported, 0: made
   std::string why;
   try {
-    made = make();
-    if (const auto* const refusal = std::get_if<Unsupported>(&made))
+    result = make();
+    if (const auto* const refusal = std::get_if<Unsupported>(&result))
       why = refusal->reason;
     else
       state = 0;
@@ -57,11 +57,12 @@ auto on_all(Communicator& ranks, const Make& make) -> decltype(make()) {
   }
   double worst = state;
   ranks.allreduce_max(std::span(&worst, 1));
-  if (worst == 0) return made;
+  if (worst == 0) return result;
   const std::vector<std::string> all = ranks.allgather(state == worst ? why : "");
   if (failure) std::rethrow_exception(failure);
   if (state < worst) {
-    const auto told = std::ranges::find_if(all, [](const std::string& of) { return !of.empty(); });
+    const auto told =
+        std::ranges::find_if(all, [](const std::string& reason) { return !reason.empty(); });
     why = fmt::format("rank {}: {}", told - all.begin(), told == all.end() ? "failed" : *told);
   }
   if (worst == 2) throw CaseError(why);

@@ -50,8 +50,8 @@ class NormalizedConvolution final : public BoundOperation {
       if (const auto own = inside_.find(spec.name); own != inside_.end())
         of_inner.push_back(own->second.get());
       else
-        of_inner.push_back(
-            *std::ranges::find(tensors, spec.name, [](Tensor* of) { return of->spec().name; }));
+        of_inner.push_back(*std::ranges::find(tensors, spec.name,
+                                              [](Tensor* tensor) { return tensor->spec().name; }));
     inner_->bind(of_inner);
   }
 
@@ -132,11 +132,11 @@ Made make_conv_norm(Device& device, const Problem& what, const Options& options,
     const Asked asked{place, conv, form,
                       fmt::format("{} {}, {}", graph, name(conv.precision()), what.canonical()),
                       ranks};
-    Made made = best_of(asked, false, {graph});
-    if (const auto* refusal = std::get_if<Unsupported>(&made))
+    Made best = best_of(asked, false, {graph});
+    if (const auto* refusal = std::get_if<Unsupported>(&best))
       return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
     return std::make_unique<NormalizedConvolution>(
-        problem, norm, std::move(std::get<std::unique_ptr<Operation>>(made)));
+        problem, norm, std::move(std::get<std::unique_ptr<Operation>>(best)));
   });
 }
 

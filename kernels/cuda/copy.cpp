@@ -195,8 +195,8 @@ class Copying final : public BoundOperation {
     const std::optional<DeviceHealth> health = bounded_ ? device_.health() : std::nullopt;
     if (!health) return ran;
     const auto value = [&](const char* name) {
-      const auto found = health->values.find(name);
-      return found == health->values.end() ? 0 : found->second;
+      const auto entry = health->values.find(name);
+      return entry == health->values.end() ? 0 : entry->second;
     };
     const double width = value("pcie_width"),
                  lane = lane_rate(static_cast<int>(value("pcie_generation_max")));

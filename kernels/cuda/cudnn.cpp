@@ -90,11 +90,11 @@ std::string told(const std::string& what, const std::string& in_words) {
 
 }  // namespace
 
-CudnnError::CudnnError(const std::string& what, cudnnStatus_t of)
-    : CudnnError(what, of, library_words(of)) {}
+CudnnError::CudnnError(const std::string& what, cudnnStatus_t code)
+    : CudnnError(what, code, library_words(code)) {}
 
-CudnnError::CudnnError(const std::string& what, cudnnStatus_t of, const std::string& in_words)
-    : CaseError(told(what, in_words)), status(of), words(in_words) {}
+CudnnError::CudnnError(const std::string& what, cudnnStatus_t code, const std::string& in_words)
+    : CaseError(told(what, in_words)), status(code), words(in_words) {}
 
 void check(cudnnStatus_t status, const std::string& what) {
   if (status != CUDNN_STATUS_SUCCESS) throw CudnnError(what, status);

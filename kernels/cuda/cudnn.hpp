@@ -29,12 +29,12 @@ const char* math_name(cudnnMathType_t math);
 
 class CudnnError final : public CaseError {
  public:
-  CudnnError(const std::string& what, cudnnStatus_t of);
+  CudnnError(const std::string& what, cudnnStatus_t code);
   const cudnnStatus_t status;
   const std::string words;  ///< the library's own, of the status and (cuDNN 9) of the last error
 
  private:
-  CudnnError(const std::string& what, cudnnStatus_t of, const std::string& in_words);
+  CudnnError(const std::string& what, cudnnStatus_t code, const std::string& in_words);
 };
 
 /// Returns where `status` is success; else throws a CudnnError.

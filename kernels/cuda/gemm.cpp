@@ -213,10 +213,11 @@ class LtGemm final : public BoundOperation {
                "limiting the choice of an algorithm");
   }
 
-  void transpose(cublasLtMatmulDescAttributes_t of, bool yes) {
+  void transpose(cublasLtMatmulDescAttributes_t attribute, bool yes) {
     const cublasOperation_t operation = yes ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check_lt(cublasLtMatmulDescSetAttribute(description_.get(), of, &operation, sizeof operation),
-             "describing a transpose");
+    check_lt(
+        cublasLtMatmulDescSetAttribute(description_.get(), attribute, &operation, sizeof operation),
+        "describing a transpose");
   }
 
   /// Scales lie in the memory of the GPU. Sums are promoted to fp32 while they are made, as far as

@@ -158,14 +158,15 @@ void KernelDevice::prove(DataType type) {
   const ChecksumWeights weights(spec.dims, 3);
   const std::vector<std::int64_t> some{0, 1, n / 2, n - 1};
   const auto scan_alike = [&](bool exact) {
-    const Scanned found = read(*tensor, some, &weights),
+    const Scanned scanned = read(*tensor, some, &weights),
                   wanted = Device::scan(*tensor, some, &weights);
     const auto near = [exact](double a, double b) {
       return exact ? a == b : std::abs(a - b) <= 1e-10 * (std::abs(a) + std::abs(b));
     };
-    if (found.bad != wanted.bad || found.first_bad != wanted.first_bad ||
-        (found.bad == 0 && (found.elements != wanted.elements || !near(found.sum, wanted.sum) ||
-                            !near(found.rounding, wanted.rounding))))
+    if (scanned.bad != wanted.bad || scanned.first_bad != wanted.first_bad ||
+        (scanned.bad == 0 &&
+         (scanned.elements != wanted.elements || !near(scanned.sum, wanted.sum) ||
+          !near(scanned.rounding, wanted.rounding))))
       differ("find different results");
   };
   const Values full(Values::Kind::mantissa, 1, "trial", type, 100),
@@ -176,9 +177,9 @@ void KernelDevice::prove(DataType type) {
     all.push_back(full.scaled(static_cast<int>(-std::log2(unit_roundoff(type))) + 2));
   for (const Values& values : all) {
     const auto compare = [&](const char* what) {
-      return [&values, &differ, what](std::int64_t first, std::span<const double> found) {
-        for (std::size_t i = 0; i < found.size(); ++i)
-          if (found[i] != values(first + static_cast<std::int64_t>(i))) differ(what);
+      return [&values, &differ, what](std::int64_t first, std::span<const double> actual) {
+        for (std::size_t i = 0; i < actual.size(); ++i)
+          if (actual[i] != values(first + static_cast<std::int64_t>(i))) differ(what);
       };
     };
     make(*tensor, values);
@@ -264,9 +265,10 @@ Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices
   for (std::int64_t left = lanes; left > 1; parts += left)
     left = (left + rows_of_stage - 1) / rows_of_stage;
   const std::size_t count = indices.size(),
-                    found = tables.size() + static_cast<std::size_t>(parts - 1) * sizeof(ScanPart),
-                    found_bytes = sizeof(ScanPart) + count * sizeof(double);
-  std::byte* const memory = scratch(found + found_bytes);
+                    result_at =
+                        tables.size() + static_cast<std::size_t>(parts - 1) * sizeof(ScanPart),
+                    result_bytes = sizeof(ScanPart) + count * sizeof(double);
+  std::byte* const memory = scratch(result_at + result_bytes);
   upload(memory, tables.bytes());
   Places places = places_of(spec);
   set_pieces(spec, memory, pieces, places);
@@ -283,7 +285,7 @@ Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices
           lanes, spec);
     if (count > 0)
       start(Gather<Stored>{from, places, address<const std::int64_t>(memory, wanted),
-                           address<double>(memory, found + sizeof(ScanPart))},
+                           address<double>(memory, result_at + sizeof(ScanPart))},
             static_cast<std::int64_t>(count), spec);
   });
   for (std::int64_t left = lanes; left > 1;) {
@@ -292,8 +294,8 @@ Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices
     part += left;
     left = next;
   }
-  std::vector<std::byte> told(found_bytes);
-  copy(told.data(), memory + found, found_bytes);
+  std::vector<std::byte> told(result_bytes);
+  copy(told.data(), memory + result_at, result_bytes);
   stream().wait();
   ScanPart all;
   std::memcpy(&all, told.data(), sizeof all);

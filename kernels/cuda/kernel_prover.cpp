@@ -49,9 +49,9 @@ struct Operand {
   const TensorSpec* spec = nullptr;
   std::size_t pieces = 0, kept = 0;
 
-  void add(Tensor& of, Tables& tables) {
-    spec = &of.spec();
-    tensor.data = of.data();
+  void add(Tensor& bound, Tables& tables) {
+    spec = &bound.spec();
+    tensor.data = bound.data();
     tensor.format = static_cast<Format>(spec->type);
     tensor.place = places_of(*spec);
     pieces = add_pieces(*spec, tables);
@@ -167,8 +167,8 @@ bool KernelProver::finds_faults(DataType type, ElementRange range, const Element
   std::iota(indices.begin(), indices.end(), range.first);
   const auto expected = expect(formula, inputs, indices);
   // No fault can be planted beside what a network's overflow makes of its data.
-  if (!expected || !std::ranges::all_of(*expected, [](const Expected& of) {
-        return std::isfinite(of.value) && std::isfinite(of.max_bound);
+  if (!expected || !std::ranges::all_of(*expected, [](const Expected& element) {
+        return std::isfinite(element.value) && std::isfinite(element.max_bound);
       }))
     return false;
   const auto tensor = device_.allocate(spec);

@@ -23,15 +23,15 @@ class Syrk final : public LinalgOperation {
   }
 
   void run(Stream& stream) override {
-    const BlasOf<Real>& of = blas_.of<Real>();
+    const BlasOf<Real>& blas_functions = blas_.of<Real>();
     const std::int64_t n = shape_.n, d = shape_.d;
     Real *const c = data<Real>(1), *const t = data<Real>(2);
     check_blas(blas_.set_stream(handle_, cuda_stream(stream)), what_);
     check(cudaMemsetAsync(t, 0, arguments_[1].bytes, cuda_stream(stream)), what_);
-    check_blas(of.syrk(handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, d, n, &one<Real>,
-                       data<Real>(0), d, &zero<Real>, t, d),
+    check_blas(blas_functions.syrk(handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, d, n, &one<Real>,
+                                   data<Real>(0), d, &zero<Real>, t, d),
                what_);
-    add_transposed(of, handle_, d, t, c, what_);
+    add_transposed(blas_functions, handle_, d, t, c, what_);
   }
 };
 
@@ -49,23 +49,23 @@ std::string algorithm_of(LinalgKernel kernel) {
 Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem, const Facts& gpu) {
   const Result<const Blas*> library = blas();
   if (const auto* const why = std::get_if<Unsupported>(&library)) return *why;
-  const Blas& of = *std::get<const Blas*>(library);
+  const Blas& blas_table = *std::get<const Blas*>(library);
   switch (problem.shape().kernel) {
     case LinalgKernel::syrk:
       if (problem.precision() == Precision::fp64)
-        return std::make_unique<Syrk<double>>(problem, of);
-      return std::make_unique<Syrk<float>>(problem, of);
+        return std::make_unique<Syrk<double>>(problem, blas_table);
+      return std::make_unique<Syrk<float>>(problem, blas_table);
     case LinalgKernel::moments:
     case LinalgKernel::hinge_hessian:
-      return make_outer_products(problem, of, gpu);
+      return make_outer_products(problem, blas_table, gpu);
     default:
       break;
   }
   const Result<const Solver*> solvers = solver();
   if (const auto* const why = std::get_if<Unsupported>(&solvers)) return *why;
   const Solver& by = *std::get<const Solver*>(solvers);
-  return problem.shape().kernel == LinalgKernel::eigh ? make_eigh(problem, of, by)
-                                                      : make_qr(problem, of, by);
+  return problem.shape().kernel == LinalgKernel::eigh ? make_eigh(problem, blas_table, by)
+                                                      : make_qr(problem, blas_table, by);
 }
 
 Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& what,
@@ -87,9 +87,9 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
   const int processors = device.facts().processors;
   if (kernel == LinalgKernel::hinge) return make_hinge(problem, processors);
   if (kernel == LinalgKernel::kmeans_assign) return make_kmeans_assign(problem, processors);
-  Result<std::unique_ptr<LinalgOperation>> found = made(problem, device.facts());
-  if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
-  auto& operation = std::get<std::unique_ptr<LinalgOperation>>(found);
+  Result<std::unique_ptr<LinalgOperation>> made_operation = made(problem, device.facts());
+  if (const auto* const why = std::get_if<Unsupported>(&made_operation)) return *why;
+  auto& operation = std::get<std::unique_ptr<LinalgOperation>>(made_operation);
   if (const auto why = operation->prove(device))
     return Unsupported{
         fmt::format("{} ({} {})", *why, name(problem.precision()), what.canonical())};

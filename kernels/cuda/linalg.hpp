@@ -101,12 +101,12 @@ class Dense {
 /// c = t + t^T without the second diagonal, for a triangle t [d, d] whose other half is 0. The sum
 /// has twice the diagonal, which is then halved; that rounds nothing.
 template <class Real>
-void add_transposed(const BlasOf<Real>& of, cublasHandle_t handle, std::int64_t d, const Real* t,
+void add_transposed(const BlasOf<Real>& blas, cublasHandle_t handle, std::int64_t d, const Real* t,
                     Real* c, const std::string& what) {
   check_blas(
-      of.geam(handle, CUBLAS_OP_N, CUBLAS_OP_T, d, d, &one<Real>, t, d, &one<Real>, t, d, c, d),
+      blas.geam(handle, CUBLAS_OP_N, CUBLAS_OP_T, d, d, &one<Real>, t, d, &one<Real>, t, d, c, d),
       what);
-  check_blas(of.scal(handle, d, &half<Real>, c, d + 1), what);
+  check_blas(blas.scal(handle, d, &half<Real>, c, d + 1), what);
 }
 
 /// It serves moments and hinge_hessian.

@@ -110,9 +110,9 @@ struct NearestCentroid {
         for (std::int64_t tile = 0; tile < tiles_of(d); ++tile) {
           row[lane] = load_held<width>(x + observation * d, d, tile, lane);
           for (int c = 0; c < centroids_at_once && first + c < k; ++c) {
-            const Held<Real> of = load_held<width>(centroids + (first + c) * d, d, tile, lane);
+            const Held<Real> held = load_held<width>(centroids + (first + c) * d, d, tile, lane);
             for (int j = 0; j < lane_columns; ++j)
-              products[lane].of[c] += row[lane].at[j] * of.at[j];
+              products[lane].of[c] += row[lane].at[j] * held.at[j];
           }
         }
       });
@@ -175,10 +175,10 @@ struct AddToCentroids {
       warp.each([&](int lane) {
         if (!finds) of_row[lane] = load_held<width>(nearest.x + row * d, d, tile, lane);
         if (finds && lane == 0) labels[row] = label;
-        const Held<Real> of = load_held<width>(nearest.centroids + label * d, d, tile, lane);
+        const Held<Real> held = load_held<width>(nearest.centroids + label * d, d, tile, lane);
         for (int j = 0; j < lane_columns; ++j) {
           const double off =
-              static_cast<double>(of_row[lane].at[j]) - static_cast<double>(of.at[j]);
+              static_cast<double>(of_row[lane].at[j]) - static_cast<double>(held.at[j]);
           distance[lane] += off * off;
         }
         count[lane] += label == first + lane ? 1 : 0;
@@ -251,17 +251,17 @@ struct HingeRows {
       Lanes<Real> dot = {};
       warp.each([&](int lane) {
         for (std::int64_t t = 0; t < tiles_of(d); ++t) {
-          const Held<Real> of = load_held<width>(x + row * d, d, t, lane),
+          const Held<Real> held = load_held<width>(x + row * d, d, t, lane),
                            by = load_held<width>(w, d, t, lane);
-          for (int j = 0; j < lane_columns; ++j) dot[lane] += of.at[j] * by.at[j];
-          if (t == tile) of_row[lane] = of;
+          for (int j = 0; j < lane_columns; ++j) dot[lane] += held.at[j] * by.at[j];
+          if (t == tile) of_row[lane] = held;
         }
       });
       warp.add_up(dot);
       warp.each([&](int lane) {
-        const Real found = add(static_cast<double>(dot[lane]), static_cast<double>(y[row]),
-                               of_row[lane], sums[lane]);
-        if (lane == 0 && tile == 0) s[row] = found;
+        const Real factor = add(static_cast<double>(dot[lane]), static_cast<double>(y[row]),
+                                of_row[lane], sums[lane]);
+        if (lane == 0 && tile == 0) s[row] = factor;
       });
     }
     double* const part = to + warp.number % warps * (d + 1 + hinge_losses);
@@ -281,18 +281,18 @@ struct HingeRows {
   ASSAY_ITEM Real add(double dot, double label, const Held<Real>& row, Sums& sums) const {
     const double z = 1 - label * (dot + static_cast<double>(w[d])),
                  raw = static_cast<double>(*slope) * z,
-                 of = raw < 0   ? 0
-                      : raw > 1 ? 1
-                                : raw,  // keeps NaN
-        factor = of * label;
+                 clipped = raw < 0   ? 0
+                           : raw > 1 ? 1
+                                     : raw,  // keeps NaN
+        factor = clipped * label;
     for (int j = 0; j < lane_columns; ++j)
       sums.direction.at[j] += factor * static_cast<double>(row.at[j]);
     sums.last += factor;
     sums.losses[0] += z < 0 ? 0 : z;
-    sums.losses[1] += of;
-    sums.losses[2] += of * z;
-    sums.losses[3] += of * of;
-    return static_cast<Real>(of);
+    sums.losses[1] += clipped;
+    sums.losses[2] += clipped * z;
+    sums.losses[3] += clipped * clipped;
+    return static_cast<Real>(clipped);
   }
 };
 

@@ -36,44 +36,45 @@ class Qr final : public LinalgOperation {
   }
 
   void run(Stream& stream) override {
-    const BlasOf<Real>& of = blas_.of<Real>();
+    const BlasOf<Real>& blas_functions = blas_.of<Real>();
     const std::int64_t n = shape_.n, d = shape_.d;
     Real *const x = data<Real>(0), *const columns = data<Real>(2);
     const cudaStream_t on = cuda_stream(stream);
     check_blas(blas_.set_stream(handle_, on), what_);
     check_solver(dense_->set_stream(dense_.handle(), on), what_);
-    check_blas(of.geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, n, d, &one<Real>, x, d, &zero<Real>, x, d,
-                       columns, n),
+    check_blas(blas_functions.geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, n, d, &one<Real>, x, d,
+                                   &zero<Real>, x, d, columns, n),
                what_);
     check_solver(dense_->geqrf(dense_.handle(), dense_.params(), n, d, type_of<Real>, columns, n,
                                type_of<Real>, data_[3], type_of<Real>, data_[7], on_device_,
                                host_.data(), host_.size(), data<int>(8)),
                  what_);
-    store(of, columns, on);
+    store(blas_functions, columns, on);
   }
 
  private:
   /// r by rows, with zeros below the diagonal, which is not negative.
-  void store(const BlasOf<Real>& of, const Real* columns, cudaStream_t on) {
+  void store(const BlasOf<Real>& blas, const Real* columns, cudaStream_t on) {
     const std::int64_t d = shape_.d;
     Real *const triangle = data<Real>(4), *const packed = data<Real>(5),
                 *const signs = data<Real>(6);
     const std::size_t bytes = signs_.size() * sizeof(Real);
     check(cudaMemsetAsync(triangle, 0, arguments_[1].bytes, on), what_);
-    check_blas(of.pack(handle_, CUBLAS_FILL_MODE_UPPER, static_cast<int>(d), columns,
-                       static_cast<int>(shape_.n), packed),
+    check_blas(blas.pack(handle_, CUBLAS_FILL_MODE_UPPER, static_cast<int>(d), columns,
+                         static_cast<int>(shape_.n), packed),
                what_);
-    check_blas(of.unpack(handle_, CUBLAS_FILL_MODE_UPPER, static_cast<int>(d), packed, triangle,
-                         static_cast<int>(d)),
+    check_blas(blas.unpack(handle_, CUBLAS_FILL_MODE_UPPER, static_cast<int>(d), packed, triangle,
+                           static_cast<int>(d)),
                what_);
-    check_blas(of.copy(handle_, d, triangle, d + 1, signs, 1), what_);
+    check_blas(blas.copy(handle_, d, triangle, d + 1, signs, 1), what_);
     check(cudaMemcpyAsync(signs_.data(), signs, bytes, cudaMemcpyDeviceToHost, on), what_);
     check(cudaStreamSynchronize(on), what_);
     for (Real& sign : signs_) sign = sign < 0 ? Real(-1) : Real(1);
     check(cudaMemcpyAsync(signs, signs_.data(), bytes, cudaMemcpyHostToDevice, on), what_);
-    check_blas(of.dgmm(handle_, CUBLAS_SIDE_LEFT, d, d, triangle, d, signs, 1, triangle, d), what_);
-    check_blas(of.geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, d, d, &one<Real>, triangle, d,
-                       &zero<Real>, triangle, d, data<Real>(1), d),
+    check_blas(blas.dgmm(handle_, CUBLAS_SIDE_LEFT, d, d, triangle, d, signs, 1, triangle, d),
+               what_);
+    check_blas(blas.geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, d, d, &one<Real>, triangle, d,
+                         &zero<Real>, triangle, d, data<Real>(1), d),
                what_);
   }
 

@@ -21,14 +21,14 @@ std::int64_t warps_at_once(int processors, std::int64_t pieces, std::int64_t n) 
 /// Calls make(an element, the widest packs that rows of d elements have).
 template <class Make>
 auto with_packs(Precision precision, std::int64_t d, const Make& make) {
-  const auto of = [&](auto element) {
+  const auto make_for = [&](auto element) {
     using Real = decltype(element);
     if constexpr (widest<Real> == 4)
       if (d % 4 == 0) return make(element, std::integral_constant<int, 4>());
     if (d % 2 == 0) return make(element, std::integral_constant<int, 2>());
     return make(element, std::integral_constant<int, 1>());
   };
-  return precision == Precision::fp64 ? of(double()) : of(float());
+  return precision == Precision::fp64 ? make_for(double()) : make_for(float());
 }
 
 }  // namespace assay::cuda

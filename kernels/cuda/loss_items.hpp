@@ -60,8 +60,8 @@ struct LossOfSample {
   };
   struct Totals {
     double sum, logits;
-    ASSAY_ITEM Totals operator+(const Totals& of) const {
-      return {sum + of.sum, logits + of.logits};
+    ASSAY_ITEM Totals operator+(const Totals& other) const {
+      return {sum + other.sum, logits + other.logits};
     }
   };
 
@@ -83,10 +83,10 @@ struct LossOfSample {
   ASSAY_ITEM Best best_of(const Warp& warp, std::int64_t sample) const {
     Lanes<Best> best;
     warp.each([&](int lane) {
-      Best& of = best[lane];
-      of = {logit(sample, 0), 0};  // a lane may have no class
+      Best& own = best[lane];
+      own = {logit(sample, 0), 0};  // a lane may have no class
       each(sample, lane, [&](std::int64_t c, Value x) {
-        if (x > of.largest) of = {x, static_cast<std::int32_t>(c)};
+        if (x > own.largest) own = {x, static_cast<std::int32_t>(c)};
       });
     });
     warp.join(best, [](const Best& a, const Best& b) {

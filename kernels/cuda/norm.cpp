@@ -105,11 +105,11 @@ class Normalization final : public OwnOperation {
 Result<std::unique_ptr<Operation>> make_norm(Device& device, const Problem& what,
                                              const Options& options, Communicator&) {
   const bool given = !options.get(norm_sums, "").empty();
-  if (const auto& of = problem_cast<NormProblem>(what);
-      given && (of.direction() != NormDirection::forward_training ||
-                storage(of.precision()) == DataType::fp64))
-    return Unsupported{
-        fmt::format("cuda takes no sums for {} in {}", name(of.direction()), name(of.precision()))};
+  if (const auto& asked = problem_cast<NormProblem>(what);
+      given && (asked.direction() != NormDirection::forward_training ||
+                storage(asked.precision()) == DataType::fp64))
+    return Unsupported{fmt::format("cuda takes no sums for {} in {}", name(asked.direction()),
+                                   name(asked.precision()))};
   return make_stored<NormProblem>(
       device, what, options,
       [&](const NormProblem& problem, auto stored) -> std::unique_ptr<Operation> {

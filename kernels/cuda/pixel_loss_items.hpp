@@ -47,15 +47,15 @@ struct LossOfPixels {
         sum += loss;
       }
     } else {
-      std::int32_t found[known * known] = {};
-      for (; pixel < end; pixel += widest<Stored>) add_packs(pixel, found, sum);
-      for (int k = 0; k < known * known; ++k) own[k] = found[k];
+      std::int32_t counts[known * known] = {};
+      for (; pixel < end; pixel += widest<Stored>) add_packs(pixel, counts, sum);
+      for (int k = 0; k < known * known; ++k) own[k] = counts[k];
     }
     return sum;
   }
 
   /// Adds as many pixels as a pack has elements. All places in arrays are known to the compiler.
-  ASSAY_ITEM void add_packs(std::int64_t pixel, std::int32_t* found, double& sum) const {
+  ASSAY_ITEM void add_packs(std::int64_t pixel, std::int32_t* counts, double& sum) const {
     constexpr int width = widest<Stored>, of_load = width < 4 ? width : 4;
     Value x[width * known], g[width * known] = {};
     std::int32_t label[width];
@@ -67,8 +67,8 @@ struct LossOfPixels {
     for (int j = 0; j < width; ++j) {
       const auto [loss, best] = of_pixel(
           label[j], [&](std::int64_t c) { return x[j * known + c]; },
-          [&](std::int64_t c, Value of) { g[j * known + c] = of; });
-      for (int k = 0; k < known * known; ++k) found[k] += k == label[j] * known + best ? 1 : 0;
+          [&](std::int64_t c, Value gradient) { g[j * known + c] = gradient; });
+      for (int k = 0; k < known * known; ++k) counts[k] += k == label[j] * known + best ? 1 : 0;
       sum += loss;
     }
     if (scale != nullptr)

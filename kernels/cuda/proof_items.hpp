@@ -102,11 +102,11 @@ struct CompareLane {
     ElementComparison comparison;
     for (std::int64_t i = lane; i < count; i += lanes) {
       const Expected want = code(in, in.table, first + i);
-      const double found = output(at + i);
-      const double target = want.max_bound != 0 || found == want.value
+      const double value = output(at + i);
+      const double target = want.max_bound != 0 || value == want.value
                                 ? want.value
                                 : rounded_to(output.format, want.value);
-      comparison.add(first + i, found, target, !(std::fabs(found) <= largest), want);
+      comparison.add(first + i, value, target, !(std::fabs(value) <= largest), want);
     }
     to[lane] = comparison;
   }

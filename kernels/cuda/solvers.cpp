@@ -18,9 +18,9 @@ class Loaded {
   template <class Function>
   void get(Function& function, const char* name) {
     if (!reason_.empty()) return;
-    void* const found = dlsym(handle_, name);
-    if (found == nullptr) return fail();
-    function = reinterpret_cast<Function>(found);
+    void* const symbol = dlsym(handle_, name);
+    if (symbol == nullptr) return fail();
+    function = reinterpret_cast<Function>(symbol);
   }
   const std::string& reason() const { return reason_; }
 
@@ -53,14 +53,14 @@ Opened<Blas> open_blas() {
   library.get(blas.set_stream, "cublasSetStream_v2");
   library.get(blas.version, "cublasGetVersion_v2");
   library.get(blas.words, "cublasGetStatusString");
-  const auto get = [&library](auto& of, const std::string& prefix) {
-    library.get(of.syrk, (prefix + "syrk_v2_64").c_str());
-    library.get(of.geam, (prefix + "geam_64").c_str());
-    library.get(of.dgmm, (prefix + "dgmm_64").c_str());
-    library.get(of.copy, (prefix + "copy_v2_64").c_str());
-    library.get(of.pack, (prefix + "trttp").c_str());
-    library.get(of.unpack, (prefix + "tpttr").c_str());
-    library.get(of.scal, (prefix + "scal_v2_64").c_str());
+  const auto get = [&library](auto& functions, const std::string& prefix) {
+    library.get(functions.syrk, (prefix + "syrk_v2_64").c_str());
+    library.get(functions.geam, (prefix + "geam_64").c_str());
+    library.get(functions.dgmm, (prefix + "dgmm_64").c_str());
+    library.get(functions.copy, (prefix + "copy_v2_64").c_str());
+    library.get(functions.pack, (prefix + "trttp").c_str());
+    library.get(functions.unpack, (prefix + "tpttr").c_str());
+    library.get(functions.scal, (prefix + "scal_v2_64").c_str());
   };
   library.get(blas.gemms, "cublasDgemmStridedBatched_64");
   get(blas.fp64, "cublasD");

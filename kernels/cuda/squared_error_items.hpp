@@ -73,7 +73,7 @@ struct SquaredErrorMeans {
  private:
   struct Sums {
     double x, t;
-    ASSAY_ITEM Sums operator+(const Sums& of) const { return {x + of.x, t + of.t}; }
+    ASSAY_ITEM Sums operator+(const Sums& other) const { return {x + other.x, t + other.t}; }
   };
 };
 
@@ -125,8 +125,8 @@ struct SquaredErrorSums {
  private:
   struct Sums {
     double squares, xx, tt, xt;
-    ASSAY_ITEM Sums operator+(const Sums& of) const {
-      return {squares + of.squares, xx + of.xx, tt + of.tt, xt + of.xt};
+    ASSAY_ITEM Sums operator+(const Sums& other) const {
+      return {squares + other.squares, xx + other.xx, tt + other.tt, xt + other.xt};
     }
   };
 };

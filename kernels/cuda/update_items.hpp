@@ -27,9 +27,9 @@ struct UpdateBlock {
 struct UpdateSums {
   double gradient = 0, weights = 0;  ///< squares
   double not_finite = 0, zeros = 0;  ///< elements of the gradient
-  ASSAY_ITEM UpdateSums operator+(const UpdateSums& of) const {
-    return {gradient + of.gradient, weights + of.weights, not_finite + of.not_finite,
-            zeros + of.zeros};
+  ASSAY_ITEM UpdateSums operator+(const UpdateSums& other) const {
+    return {gradient + other.gradient, weights + other.weights, not_finite + other.not_finite,
+            zeros + other.zeros};
   }
 };
 
@@ -55,7 +55,7 @@ struct SumParameters {
     const UpdateBlock block = blocks[warp.number];
     Lanes<UpdateSums> sums = {};
     warp.each([&](int lane) {
-      UpdateSums& of = sums[lane];
+      UpdateSums& own = sums[lane];
       block.each_pack<widest<Value>>(lane, [&](std::int64_t at, auto width) {
         constexpr int count = decltype(width)::value;
         Value gradients[count], values[count];
@@ -63,11 +63,11 @@ struct SumParameters {
         load<count>(weights + at, values);
         for (int j = 0; j < count; ++j) {
           const auto g = static_cast<double>(gradients[j]), w = static_cast<double>(values[j]);
-          of.gradient += g * g;
-          of.weights += w * w;
+          own.gradient += g * g;
+          own.weights += w * w;
           // infinity - infinity and NaN - NaN are NaN, which is not equal to 0.
-          of.not_finite += g - g == 0 ? 0 : 1;
-          of.zeros += g == 0 ? 1 : 0;
+          own.not_finite += g - g == 0 ? 0 : 1;
+          own.zeros += g == 0 ? 1 : 0;
         }
       });
     });
@@ -125,25 +125,25 @@ struct MakeStep {
       factor = by * trust;
     else if (adapts && by > 0)
       factor = trust < by ? trust / by : 1;
-    UpdateStep<double> made{constants.momentum,
-                            factor * off,
-                            constants.decoupled ? 0 : factor * decay,
-                            constants.lars ? 1 : by,
-                            1,
-                            constants.beta2,
-                            1 - constants.beta2,
-                            1,
-                            1,
-                            constants.epsilon,
-                            constants.decoupled ? decay : 0};
+    UpdateStep<double> update_step{constants.momentum,
+                                   factor * off,
+                                   constants.decoupled ? 0 : factor * decay,
+                                   constants.lars ? 1 : by,
+                                   1,
+                                   constants.beta2,
+                                   1 - constants.beta2,
+                                   1,
+                                   1,
+                                   constants.epsilon,
+                                   constants.decoupled ? decay : 0};
     if (constants.loop == UpdateLoop::moments) {
       const auto k = static_cast<double>(*number);
-      made.keep = constants.beta1;
-      made.add = 1 - constants.beta1;
-      made.of_first = -1 / std::expm1(k * std::log(constants.beta1));
-      made.of_root = 1 / std::sqrt(-std::expm1(k * std::log(constants.beta2)));
+      update_step.keep = constants.beta1;
+      update_step.add = 1 - constants.beta1;
+      update_step.of_first = -1 / std::expm1(k * std::log(constants.beta1));
+      update_step.of_root = 1 / std::sqrt(-std::expm1(k * std::log(constants.beta2)));
     }
-    return made.template rounded<Value>();
+    return update_step.template rounded<Value>();
   }
 };
 
@@ -183,7 +183,7 @@ struct SumDirections {
     const UpdateStep<Value> step = steps[block.tensor];
     Lanes<UpdateSums> sums = {};
     warp.each([&](int lane) {
-      UpdateSums& of = sums[lane];
+      UpdateSums& own = sums[lane];
       block.each_pack<widest<Value>>(lane, [&](std::int64_t at, auto width) {
         constexpr int count = decltype(width)::value;
         Value g[count], w[count];
@@ -194,7 +194,7 @@ struct SumDirections {
         load<count>(second + at, pack.second);
         pack.make(step, UpdateLoop::moments, g, w);
         for (int j = 0; j < count; ++j)
-          of.gradient += static_cast<double>(pack.step[j]) * static_cast<double>(pack.step[j]);
+          own.gradient += static_cast<double>(pack.step[j]) * static_cast<double>(pack.step[j]);
       });
     });
     warp.add_up(sums);

@@ -89,8 +89,9 @@ ASSAY_ITEM void each_pack(std::int64_t begin, std::int64_t end, int lane, const 
       act(at, std::integral_constant<int, width>());
       continue;
     }
-    for (std::int64_t one = at < begin ? begin : at; one < at + width && one < end; ++one)
-      act(one, std::integral_constant<int, 1>());
+    for (std::int64_t single = at < begin ? begin : at; single < at + width && single < end;
+         ++single)
+      act(single, std::integral_constant<int, 1>());
   }
 }
 

@@ -59,15 +59,15 @@ class Reader {
   template <class Entry, std::size_t N>
   const Entry* match(const Entry (&entries)[N], std::size_t& longest) const {
     const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
-    const Entry* found = nullptr;
+    const Entry* longest_entry = nullptr;
     for (const Entry& entry : entries) {
       const std::string_view name = entry.name;
       if (rest.starts_with(name) && name.size() > longest) {
         longest = name.size();
-        found = &entry;
+        longest_entry = &entry;
       }
     }
-    return found;
+    return longest_entry;
   }
 
   void field() {
@@ -151,11 +151,12 @@ GemmShape read_benchdnn(const std::string& text, const DescriptorComplaint& comp
 }
 
 void settle(GemmShape& s, const DescriptorComplaint& complain) {
-  const auto leading = [&](const char* name, std::int64_t& ld, std::int64_t rows, const char* of) {
+  const auto leading = [&](const char* name, std::int64_t& ld, std::int64_t rows,
+                           const char* matrix) {
     if (ld == 0) ld = rows;
     if (ld < rows)
       complain("{} is {}, below the {} rows of {} as it is stored. Give {} >= {}.", name, ld, rows,
-               of, name, rows);
+               matrix, name, rows);
   };
   leading("lda", s.lda, s.a_rows(), "A");
   leading("ldb", s.ldb, s.b_rows(), "B");

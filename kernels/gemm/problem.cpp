@@ -47,13 +47,14 @@ double GemmProblem::flops() const {
 
 double GemmProblem::bytes() const {
   const GemmShape& s = shape_;
-  const auto of = [](std::int64_t elements, DataType type) {
+  const auto bytes_of_matrix = [](std::int64_t elements, DataType type) {
     return static_cast<double>(elements) * static_cast<double>(size_of(type));
   };
   const PrecisionFormat& types = format(precision_);
-  const double c = of(s.m * s.n, types.output);
+  const double c = bytes_of_matrix(s.m * s.n, types.output);
   return static_cast<double>(s.batch) *
-         (of(s.m * s.k, types.input) + of(s.k * s.n, types.input) + (s.beta != 0 ? 2 : 1) * c);
+         (bytes_of_matrix(s.m * s.k, types.input) + bytes_of_matrix(s.k * s.n, types.input) +
+          (s.beta != 0 ? 2 : 1) * c);
 }
 
 std::vector<TensorSpec> GemmProblem::tensors() const {

@@ -12,16 +12,16 @@ namespace assay {
 /// Index of the centroid nearest to 0; centroids are [k, d]. The first of equal ones is taken.
 template <class T>
 std::ptrdiff_t nearest_to_zero(const T* centroids, std::ptrdiff_t k, std::ptrdiff_t d) {
-  std::ptrdiff_t found = 0;
+  std::ptrdiff_t nearest = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::ptrdiff_t i = 0; i < k; ++i) {
     const T* const c = centroids + i * d;
     const double square = std::inner_product(c, c + d, c, 0.0);
     if (!(square < least)) continue;
-    found = i;
+    nearest = i;
     least = square;
   }
-  return found;
+  return nearest;
 }
 
 /// Calls put(j, c[j] - b[j]) for all j < d. Returns (c - b) . (c + b) / 2, summed in fp64.

@@ -19,7 +19,7 @@ inline std::optional<std::vector<sums::Terms>> sums_there(Prover* prover, const 
   auto all =
       sums::sums_of_factors(*prover, products, terms, names, inputs, compensated, indices, table);
   if (all)
-    for (sums::Terms& of : *all) of.count = terms;
+    for (sums::Terms& sum : *all) sum.count = terms;
   return all;
 }
 

@@ -82,12 +82,13 @@ class HingeOracle final : public WholeOracle {
     const auto n = static_cast<double>(n_);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::size_t at = place(indices[i]);
-      const Uncertain of = output.name == "s"        ? pass.s[at]
-                           : output.name == "losses" ? pass.losses_of.sum(at, n)
-                                                     : pass.direction.sum(at, n);
+      const Uncertain number = output.name == "s"        ? pass.s[at]
+                               : output.name == "losses" ? pass.losses_of.sum(at, n)
+                                                         : pass.direction.sum(at, n);
       // A value that is clipped beyond all doubt is exactly 0 or 1.
-      const bool certain = exact || (output.name == "s" && of.variance == 0);
-      expected[i] = certain ? Expected{of.value, 0, 0} : bounds.expected(of.value, of.variance);
+      const bool certain = exact || (output.name == "s" && number.variance == 0);
+      expected[i] =
+          certain ? Expected{number.value, 0, 0} : bounds.expected(number.value, number.variance);
     }
   }
 
@@ -107,8 +108,8 @@ class HingeOracle final : public WholeOracle {
     std::vector<double> w(place(d_ + 1));
     inputs.find("w")->second.fill(0, w);
     const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(n_));
-    const Derivatives of{inputs.find("slope")->second(0), u(executed), bounds.deviations};
-    if (!pass_there(inputs, w, of)) pass_here(x, y, w, of);
+    const Derivatives derivatives{inputs.find("slope")->second(0), u(executed), bounds.deviations};
+    if (!pass_there(inputs, w, derivatives)) pass_here(x, y, w, derivatives);
     key_ = std::move(key);
     return *pass_;
   }
@@ -123,7 +124,7 @@ class HingeOracle final : public WholeOracle {
   };
 
   void pass_here(const Values& x, const Values& y, const std::vector<double>& w,
-                 const Derivatives& of) const {
+                 const Derivatives& derivatives) const {
 #pragma omp parallel
     {
       Pass part(0, d_);
@@ -137,7 +138,7 @@ class HingeOracle final : public WholeOracle {
           sum += product;
           squares += square(product);
         }
-        const Factor factor = add_losses(sum, squares, y(i), of, part.losses_of);
+        const Factor factor = add_losses(sum, squares, y(i), derivatives, part.losses_of);
         pass_->s[place(i)] = factor.s;
         const auto& [value, variance] = factor.with_label;
         if (value == 0 && variance == 0) continue;
@@ -154,7 +155,8 @@ class HingeOracle final : public WholeOracle {
 
   /// The device adds the products of all observations with w, and with their derivatives. False
   /// where it cannot.
-  bool pass_there(const Inputs& inputs, const std::vector<double>& w, const Derivatives& of) const {
+  bool pass_there(const Inputs& inputs, const std::vector<double>& w,
+                  const Derivatives& derivatives) const {
     const Values& y = inputs.find("y")->second;
     std::vector<double> factors;
     factors.reserve(place(2 * n_));
@@ -166,8 +168,8 @@ class HingeOracle final : public WholeOracle {
                      d_ + 1, {"x"}, inputs, false, rows, w);
       if (!sums) return false;
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const Factor factor =
-            add_losses((*sums)[i].value, (*sums)[i].squares, y(rows[i]), of, pass_->losses_of);
+        const Factor factor = add_losses((*sums)[i].value, (*sums)[i].squares, y(rows[i]),
+                                         derivatives, pass_->losses_of);
         pass_->s[place(rows[i])] = factor.s;
         factors.push_back(factor.with_label.value);
         factors.push_back(factor.with_label.variance);
@@ -193,19 +195,22 @@ class HingeOracle final : public WholeOracle {
   /// Adds an observation to the sums of losses; `sum` and `squares` are those of the products of
   /// (x, 1) and w. z = 1 - y (x w + b) has four steps that round; those of the reference count as
   /// much.
-  Factor add_losses(double sum, double squares, double y, const Derivatives& of, Sums& to) const {
+  Factor add_losses(double sum, double squares, double y, const Derivatives& derivatives,
+                    Sums& to) const {
     const double product = y * sum, z = 1 - product,
                  dot = sums::variance_of_sum(static_cast<double>(d_ + 1), false) * squares,
-                 of_z = 2 * square(of.u) *
+                 of_z = 2 * square(derivatives.u) *
                         (square(y) * (dot + square(sum) / 3) + square(product) / 3 + square(z) / 3);
-    const double raw = of.slope * z,
-                 variance = square(of.slope) * of_z + 2 * square(of.u) * square(raw) / 3,
-                 reach = of.deviations * std::sqrt(variance), s = std::min(std::max(raw, 0.0), 1.0);
+    const double raw = derivatives.slope * z,
+                 variance =
+                     square(derivatives.slope) * of_z + 2 * square(derivatives.u) * square(raw) / 3,
+                 reach = derivatives.deviations * std::sqrt(variance),
+                 s = std::min(std::max(raw, 0.0), 1.0);
     const bool clipped = raw + reach <= 0 || raw - reach >= 1;
     const double of_s = clipped ? 0 : variance;
     // The variance of the term's own rounding.
-    const auto rounding = [&](double value) { return square(of.u * value) * 2 / 3; };
-    const bool below = z + of.deviations * std::sqrt(of_z) <= 0;
+    const auto rounding = [&](double value) { return square(derivatives.u * value) * 2 / 3; };
+    const bool below = z + derivatives.deviations * std::sqrt(of_z) <= 0;
     to.add(0, std::max(z, 0.0), below ? 0 : of_z);
     to.add(1, s, of_s + rounding(s));
     // The errors of s and of z have one cause.

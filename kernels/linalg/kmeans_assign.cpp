@@ -191,12 +191,12 @@ class KmeansAssignOracle final : public WholeOracle {
   /// and the observations of each centroid. False where it cannot: the host then begins again.
   bool assign_there(const Inputs& inputs, const Centroids& centroids, double deviations) const {
     const Values& x = inputs.find("x")->second;
-    const auto sums = [&](Products::Of of, std::int64_t terms, std::int64_t first,
+    const auto sums = [&](Products::Of quantity, std::int64_t terms, std::int64_t first,
                           std::int64_t outputs, const std::vector<double>& table) {
       std::vector<std::int64_t> indices(place(outputs));
       std::iota(indices.begin(), indices.end(), first);
-      return sums_there(prover_, {.of = of, .n = n_, .d = d_, .k = k_, .columns = d_}, terms, {"x"},
-                        inputs, of == Products::Of::members, indices, table);
+      return sums_there(prover_, {.of = quantity, .n = n_, .d = d_, .k = k_, .columns = d_}, terms,
+                        {"x"}, inputs, quantity == Products::Of::members, indices, table);
     };
     Assignment all(0, d_, k_);
     std::vector<double> labels, scores(place(k_)), errors(place(k_));

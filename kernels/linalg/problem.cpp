@@ -109,8 +109,8 @@ std::vector<TensorSpec> LinalgProblem::tensors() const {
   const auto input = [type](const char* name, std::vector<std::int64_t> dims) {
     return plain_tensor(name, Role::input, type, std::move(dims));
   };
-  const auto output = [](const char* name, DataType of, std::vector<std::int64_t> dims) {
-    return plain_tensor(name, Role::output, of, std::move(dims));
+  const auto output = [](const char* name, DataType element_type, std::vector<std::int64_t> dims) {
+    return plain_tensor(name, Role::output, element_type, std::move(dims));
   };
   constexpr DataType fp64 = DataType::fp64;
   switch (kernel) {

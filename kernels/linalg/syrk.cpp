@@ -65,10 +65,11 @@ class SyrkOracle final : public Oracle {
         there ? *there : outer_products(observations(inputs), indices, wide);
     const sums::ErrorModel model(problem_.precision(), executed, indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      sums::Terms of = terms[i];
+      sums::Terms product = terms[i];
       // Squares do not cancel: their partial sums s k/n add u^2 s^2 n/9 to the variance.
-      if (indices[i] / d == indices[i] % d) of.squares += 2.0 / 3 * of.value * of.value;
-      expected[i] = exact ? Expected{of.value, 0, 0} : model.expected(of);
+      if (indices[i] / d == indices[i] % d)
+        product.squares += 2.0 / 3 * product.value * product.value;
+      expected[i] = exact ? Expected{product.value, 0, 0} : model.expected(product);
     }
   }
 

@@ -13,12 +13,12 @@ std::unique_ptr<LossProblem> make_loss(const std::string& descriptor, bool valid
   constexpr std::string_view without = "nobias";
   const DescriptorComplaint complain("loss", descriptor);
   const bool biased = !descriptor.ends_with(without);
-  const auto of =
+  const auto counts =
       read_counts(descriptor.substr(0, descriptor.size() - (biased ? 0 : without.size())),
                   {"mb", "c"}, {"mb", "c"}, complain);
-  product({{"mb", of.at("mb")}, {"c", of.at("c")}, {"element size", 8}}, "logits in bytes",
+  product({{"mb", counts.at("mb")}, {"c", counts.at("c")}, {"element size", 8}}, "logits in bytes",
           complain);
-  return std::make_unique<LossProblem>(LossShape{of.at("mb"), of.at("c"), 0, biased},
+  return std::make_unique<LossProblem>(LossShape{counts.at("mb"), counts.at("c"), 0, biased},
                                        validation ? LossPass::validation : LossPass::training,
                                        precision);
 }

@@ -148,11 +148,12 @@ struct GradientSums {
   static constexpr int magnitudes[terms] = {2, 1, 2};  ///< the sum that bounds each
   Loss loss;
   template <class In>
-  ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* of) const {
+  ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i,
+                             double* term) const {
     const Approximate near = gradient(loss, in, table, i);
-    of[0] = near.value;
-    of[1] = near.error;
-    of[2] = std::fabs(near.value);
+    term[0] = near.value;
+    term[1] = near.error;
+    term[2] = std::fabs(near.value);
   }
 };
 

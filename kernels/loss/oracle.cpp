@@ -33,16 +33,16 @@ class LossOracle final : public WholeOracle {
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Known& known = this->known(inputs, executed);
     const sums::Bounds bounds = this->bounds(output, executed);
-    const loss::Loss of = this->loss(executed);
+    const loss::Loss own_loss = this->loss(executed);
     if (output.name == "diff_logits")
-      return sums::expect_elements(loss::DiffLogits{of, bounds},
+      return sums::expect_elements(loss::DiffLogits{own_loss, bounds},
                                    sums::values_of({"logits"}, inputs), known.table, indices,
                                    expected);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::size_t at = place(indices[i]);
       const auto [value, error] = output.name == "diff_bias" ? known.of_classes[at]
-                                  : output.name == "losses"  ? of.loss(row(at))
-                                                             : of.correct(row(at));
+                                  : output.name == "losses"  ? own_loss.loss(row(at))
+                                                             : own_loss.correct(row(at));
       expected[i] = output.name == "correct" ? Expected{value, error, error}
                                              : bounds.rounded(value, error, error);
     }
@@ -104,10 +104,10 @@ class LossOracle final : public WholeOracle {
   }
 
   /// The numbers of loss::RowParts of all samples. The device makes them where it has the code.
-  std::vector<Expected> row_parts(const Inputs& inputs, const loss::Loss& of,
+  std::vector<Expected> row_parts(const Inputs& inputs, const loss::Loss& own_loss,
                                   const std::vector<double>& labels) const {
-    const loss::RowParts code{of};
-    const std::int64_t samples = problem_.shape().samples, classes = of.classes;
+    const loss::RowParts code{own_loss};
+    const std::int64_t samples = problem_.shape().samples, classes = own_loss.classes;
     std::vector<double> table = known_.table;
     std::copy(labels.begin(), labels.end(), table.begin() + classes);
     const std::vector<const Values*> logits = sums::values_of({"logits"}, inputs);
@@ -129,9 +129,11 @@ class LossOracle final : public WholeOracle {
     const std::vector<double> sums = sums::ChannelSums({samples, classes, 1}, {"logits"})
                                          .sum(Sums{loss(executed)}, inputs, known_.table, prover_);
     known_.of_classes.clear();
-    for (const double* of = sums.data(); of < sums.data() + sums.size(); of += Sums::terms)
+    for (const double* class_sums = sums.data(); class_sums < sums.data() + sums.size();
+         class_sums += Sums::terms)
       known_.of_classes.push_back(
-          {of[0], of[1] + static_cast<double>(samples) * roundoff(executed) * of[2]});
+          {class_sums[0],
+           class_sums[1] + static_cast<double>(samples) * roundoff(executed) * class_sums[2]});
   }
 
   LossProblem problem_;

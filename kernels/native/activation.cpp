@@ -84,7 +84,9 @@ class Activation final : public BoundOperation {
 
   void run_rows(std::ptrdiff_t first, std::ptrdiff_t rows, std::ptrdiff_t channels,
                 Value* sums) const {
-    const auto at = [&](std::byte* of) { return of == nullptr ? nullptr : of + first * element_; };
+    const auto at = [&](std::byte* tensor) {
+      return tensor == nullptr ? nullptr : tensor + first * element_;
+    };
     if (problem_.backward())
       table_.backward(at(from_), bias_, at(diff_dst_), rows, channels, sums, at(to_));
     else

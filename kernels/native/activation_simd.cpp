@@ -102,8 +102,8 @@ HWY_INLINE V gradient_of(D d, V g, V y) {
   } else if constexpr (f == ActivationFunction::log_sigmoid) {
     return hn::Mul(g, hn::Sub(constant(d, 1), exponential(d, y)));
   } else {
-    const auto of = normal(d, y);
-    return hn::Mul(g, hn::MulAdd(y, of.density, of.distribution));
+    const auto gaussian = normal(d, y);
+    return hn::Mul(g, hn::MulAdd(y, gaussian.density, gaussian.distribution));
   }
 }
 

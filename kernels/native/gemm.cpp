@@ -124,16 +124,16 @@ class Fp8Gemm final : public BoundOperation {
   /// A panel's rows of op(A), which are columns to rnn_gemm, times a tile's columns of op(B).
   void multiply(std::int64_t batch, std::int64_t tile, std::int64_t panel) const {
     float sums[most_width][rows_at_once * line];
-    RnnProduct of{};
-    of.a = tile_at(tile);
-    of.a_block = rows(tile) * line;
-    of.b = panel_at(panel);
-    of.blocks = blocks_;
-    of.rows = rows(tile);
-    of.width = rnn_gemm().width;
-    for (int v = 0; v < most_width; ++v) of.c[v] = sums[v];
-    of.fetches_a = true;
-    rnn_gemm().multiply(of);
+    RnnProduct product{};
+    product.a = tile_at(tile);
+    product.a_block = rows(tile) * line;
+    product.b = panel_at(panel);
+    product.blocks = blocks_;
+    product.rows = rows(tile);
+    product.width = rnn_gemm().width;
+    for (int v = 0; v < most_width; ++v) product.c[v] = sums[v];
+    product.fetches_a = true;
+    rnn_gemm().multiply(product);
     const GemmShape& s = problem_.shape();
     const std::int64_t first = panel * panel_, count = std::min(panel_, s.m - first);
     std::array<double, most_width * line> column, before;

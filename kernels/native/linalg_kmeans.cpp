@@ -52,8 +52,8 @@ class KmeansAssign final : public LinalgOperation {
   }
 
  private:
-  static std::ptrdiff_t padded(std::ptrdiff_t count, std::ptrdiff_t of) {
-    return (count + of - 1) / of * of;
+  static std::ptrdiff_t padded(std::ptrdiff_t count, std::ptrdiff_t multiple) {
+    return (count + multiple - 1) / multiple * multiple;
   }
   double* sums(std::ptrdiff_t thread) const {
     return scratch_of_thread<double>(sums_, k_ * sums_stride_, thread);

@@ -34,7 +34,7 @@ struct PixelLoss {
   };
 
   /// x [classes, tile] = exp(x - largest).
-  static void softmax(std::ptrdiff_t classes, Value* x, Pixels& of) {
+  static void softmax(std::ptrdiff_t classes, Value* x, Pixels& statistics) {
     const Whole d;
     for (std::ptrdiff_t p = 0; p < tile; p += static_cast<std::ptrdiff_t>(hn::Lanes(d))) {
       auto most = hn::LoadU(d, x + p), at = hn::Zero(d), sum = hn::Zero(d);
@@ -49,19 +49,20 @@ struct PixelLoss {
         hn::StoreU(value, d, x + c * tile + p);
         sum = hn::Add(sum, value);
       }
-      hn::StoreU(most, d, of.largest + p);
-      hn::StoreU(at, d, of.first_largest + p);
-      hn::StoreU(sum, d, of.sum + p);
+      hn::StoreU(most, d, statistics.largest + p);
+      hn::StoreU(at, d, statistics.first_largest + p);
+      hn::StoreU(sum, d, statistics.sum + p);
     }
   }
 
   /// x = factor x / sum.
-  static void scale(std::ptrdiff_t classes, Value* x, const Pixels& of) {
+  static void scale(std::ptrdiff_t classes, Value* x, const Pixels& statistics) {
     const Whole d;
     for (std::ptrdiff_t p = 0; p < tile; p += static_cast<std::ptrdiff_t>(hn::Lanes(d)))
       for (std::ptrdiff_t c = 0; c < classes; ++c) {
-        const auto share = hn::Div(hn::LoadU(d, x + c * tile + p), hn::LoadU(d, of.sum + p));
-        hn::StoreU(hn::Mul(hn::LoadU(d, of.factor + p), share), d, x + c * tile + p);
+        const auto share =
+            hn::Div(hn::LoadU(d, x + c * tile + p), hn::LoadU(d, statistics.sum + p));
+        hn::StoreU(hn::Mul(hn::LoadU(d, statistics.factor + p), share), d, x + c * tile + p);
       }
   }
 
@@ -76,21 +77,22 @@ struct PixelLoss {
     for (std::ptrdiff_t c = 0; c < classes; ++c)
       for (std::ptrdiff_t p = 0; p < tile; ++p)
         x[c * tile + p] = p < pixels ? flat[p * classes + c] : Value(0);
-    Pixels of;
-    softmax(classes, x, of);
+    Pixels statistics;
+    softmax(classes, x, statistics);
     double loss = 0;
     for (std::ptrdiff_t p = 0; p < tile; ++p) {
-      of.factor[p] = 0;
+      statistics.factor[p] = 0;
       if (p >= pixels) continue;
       const std::ptrdiff_t y = labels[p];
-      const Value of_pixel = std::log(of.sum[p]) + (of.largest[p] - flat[p * classes + y]);
+      const Value of_pixel =
+          std::log(statistics.sum[p]) + (statistics.largest[p] - flat[p * classes + y]);
       loss += static_cast<double>(weights[y]) * static_cast<double>(of_pixel);
-      ++confusion[y * classes + static_cast<std::ptrdiff_t>(of.first_largest[p])];
-      of.factor[p] = by * weights[y];
-      x[y * tile + p] -= of.sum[p];
+      ++confusion[y * classes + static_cast<std::ptrdiff_t>(statistics.first_largest[p])];
+      statistics.factor[p] = by * weights[y];
+      x[y * tile + p] -= statistics.sum[p];
     }
     if (diff_logits == nullptr) return loss;
-    scale(classes, x, of);
+    scale(classes, x, statistics);
     for (std::ptrdiff_t p = 0; p < pixels; ++p)
       for (std::ptrdiff_t c = 0; c < classes; ++c) flat[p * classes + c] = x[c * tile + p];
     auto* const to = static_cast<Stored*>(diff_logits);

@@ -57,10 +57,10 @@ class Pooling final : public BoundOperation {
     for (std::ptrdiff_t part = 0; part < parts; ++part) {
       const std::ptrdiff_t channel = part % blocks * channels_at_once, row = part / blocks % rows,
                            image = part / blocks / rows;
-      const Part of{(image * s_.ih * s_.iw * s_.ic + channel) * element_,
-                    (image * s_.oh * s_.ow * s_.ic + channel) * element_,
-                    std::min<std::ptrdiff_t>(channels_at_once, s_.ic - channel)};
-      backward_ ? backward(of) : forward(of, row);
+      const Part block{(image * s_.ih * s_.iw * s_.ic + channel) * element_,
+                       (image * s_.oh * s_.ow * s_.ic + channel) * element_,
+                       std::min<std::ptrdiff_t>(channels_at_once, s_.ic - channel)};
+      backward_ ? backward(block) : forward(block, row);
     }
   }
 

@@ -38,16 +38,17 @@ ResizeAxis<Value> forward_axis(std::int64_t in, std::int64_t out, bool aligned) 
 /// The axis of the backward pass: for each input of the forward one, the outputs that read it.
 /// Coordinates ascend, so these follow each other.
 template <class Value>
-ResizeAxis<Value> transpose(const ResizeAxis<Value>& of) {
-  ResizeAxis<Value> axis{of.outputs, of.inputs, 1};
-  const auto inputs = static_cast<std::size_t>(of.inputs);
+ResizeAxis<Value> transpose(const ResizeAxis<Value>& forward) {
+  ResizeAxis<Value> axis{forward.outputs, forward.inputs, 1};
+  const auto inputs = static_cast<std::size_t>(forward.inputs);
   axis.first.assign(inputs, 0);
   axis.count.assign(inputs, 0);
   const auto each = [&](const auto& body) {
-    for (std::ptrdiff_t o = 0; o < of.outputs; ++o)
-      for (std::ptrdiff_t k = 0; k < of.taps; ++k)
-        if (const Value weight = of.weights[static_cast<std::size_t>(o * of.taps + k)]; weight != 0)
-          body(o, static_cast<std::size_t>(of.first[static_cast<std::size_t>(o)] + k), weight);
+    for (std::ptrdiff_t o = 0; o < forward.outputs; ++o)
+      for (std::ptrdiff_t k = 0; k < forward.taps; ++k)
+        if (const Value weight = forward.weights[static_cast<std::size_t>(o * forward.taps + k)];
+            weight != 0)
+          body(o, static_cast<std::size_t>(forward.first[static_cast<std::size_t>(o)] + k), weight);
   };
   each([&](std::ptrdiff_t o, std::size_t i, Value) {
     if (axis.count[i]++ == 0) axis.first[i] = o;

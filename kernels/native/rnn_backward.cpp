@@ -185,15 +185,16 @@ struct RnnNetwork::Reduction {
 
 /// Operands of steps [first, first + count) as products read them: of each part of the rows
 /// [blocks of 16 rows of the batch][row][16], padded with zeros. All threads call it.
-void RnnNetwork::transpose_operands(const Reduction& of, std::ptrdiff_t first,
+void RnnNetwork::transpose_operands(const Reduction& reduction, std::ptrdiff_t first,
                                     std::ptrdiff_t count) const {
   const std::ptrdiff_t N = plan_.s.batch, each = plan_.batch_blocks;
 #pragma omp for collapse(2) schedule(static)
   for (std::ptrdiff_t k = 0; k < count; ++k)
-    for (std::ptrdiff_t b = 0; b < of.blocks; ++b) {
-      const float* const from = of.operands + (first + k) * of.step + b * N * channel_block;
+    for (std::ptrdiff_t b = 0; b < reduction.blocks; ++b) {
+      const float* const from =
+          reduction.operands + (first + k) * reduction.step + b * N * channel_block;
       const std::ptrdiff_t part = b / blocks_of_rows * blocks_of_rows,
-                           rows = std::min(blocks_of_rows, of.blocks - part) * channel_block;
+                           rows = std::min(blocks_of_rows, reduction.blocks - part) * channel_block;
       float* to = scratch_ + plan_.operands + part * channel_block * count * each * channel_block +
                   (k * each * rows + (b - part) * channel_block) * channel_block;
       for (std::ptrdiff_t n = 0; n < N; n += channel_block, to += rows * channel_block)
@@ -204,14 +205,14 @@ void RnnNetwork::transpose_operands(const Reduction& of, std::ptrdiff_t first,
 }
 
 /// Gradients of one gate and group of columns, as a product reads them.
-void RnnNetwork::repack_gradients(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t block,
-                                  std::ptrdiff_t width, std::ptrdiff_t first, std::ptrdiff_t count,
-                                  float* to) const {
+void RnnNetwork::repack_gradients(const Reduction& reduction, std::ptrdiff_t gate,
+                                  std::ptrdiff_t block, std::ptrdiff_t width, std::ptrdiff_t first,
+                                  std::ptrdiff_t count, float* to) const {
   const std::ptrdiff_t N = plan_.s.batch, line = N * channel_block, columns = width * channel_block,
                        padding = (plan_.batch_blocks * channel_block - N) * columns;
   for (std::ptrdiff_t k = first; k < first + count; ++k) {
-    const float* const diff =
-        of.diff + k * of.diff_step + (gate - of.gate) * plan_.state + block * line;
+    const float* const diff = reduction.diff + k * reduction.diff_step +
+                              (gate - reduction.gate) * plan_.state + block * line;
     for (std::ptrdiff_t n = 0; n < N; ++n)
       for (std::ptrdiff_t v = 0; v < width; ++v, to += channel_block)
         std::memcpy(to, diff + v * line + n * channel_block, channel_block * sizeof(float));
@@ -223,22 +224,23 @@ void RnnNetwork::repack_gradients(const Reduction& of, std::ptrdiff_t gate, std:
 /// Copies a tile [columns / 16][rows][16] of a gate's gradients from or to the tensor, which has no
 /// padding.
 template <class Copy>
-void RnnNetwork::each_line(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t block,
+void RnnNetwork::each_line(const Reduction& reduction, std::ptrdiff_t gate, std::ptrdiff_t block,
                            const RnnProduct& product, std::ptrdiff_t row, const Copy& copy) const {
   const std::ptrdiff_t H = plan_.s.hidden;
   for (std::ptrdiff_t r = 0; r < product.rows; ++r) {
-    const std::ptrdiff_t plain = plan_.plain_row(of.layer, row + r, of.rows);
+    const std::ptrdiff_t plain = plan_.plain_row(reduction.layer, row + r, reduction.rows);
     if (plain < 0) continue;
     for (int v = 0; v < product.width; ++v) {
       const std::ptrdiff_t column = (block + v) * channel_block;
-      copy(product.c[v] + r * channel_block, of.to + (plain * plan_.s.gates() + gate) * H + column,
+      copy(product.c[v] + r * channel_block,
+           reduction.to + (plain * plan_.s.gates() + gate) * H + column,
            std::min(channel_block, H - column));
     }
   }
 }
 
 /// One gate and group of columns, all rows, steps [first, first + count).
-void RnnNetwork::reduce_group(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t group,
+void RnnNetwork::reduce_group(const Reduction& reduction, std::ptrdiff_t gate, std::ptrdiff_t group,
                               std::ptrdiff_t first, std::ptrdiff_t count) const {
   const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
   const std::ptrdiff_t block = group * groups.together;
@@ -249,18 +251,19 @@ void RnnNetwork::reduce_group(const Reduction& of, std::ptrdiff_t gate, std::ptr
   product.fetches_a = true;
   float* const packed = own();
   float* const tile = packed + product.blocks * channel_block * product.width * channel_block;
-  repack_gradients(of, gate, block, product.width, first, count, packed);
+  repack_gradients(reduction, gate, block, product.width, first, count, packed);
   product.b = packed;
   const float* const operands = scratch_ + plan_.operands;
-  for (std::ptrdiff_t part = 0; part < of.blocks; part += blocks_of_rows) {
-    product.rows = std::min(blocks_of_rows, of.blocks - part) * channel_block;
+  for (std::ptrdiff_t part = 0; part < reduction.blocks; part += blocks_of_rows) {
+    product.rows = std::min(blocks_of_rows, reduction.blocks - part) * channel_block;
     product.a_block = product.rows * channel_block;
     product.a = operands + part * channel_block * product.blocks * channel_block;
-    product.next =
-        part + blocks_of_rows < of.blocks ? product.a + product.blocks * product.a_block : operands;
+    product.next = part + blocks_of_rows < reduction.blocks
+                       ? product.a + product.blocks * product.a_block
+                       : operands;
     for (int v = 0; v < product.width; ++v) product.c[v] = tile + v * product.a_block;
     const auto each = [&](const auto& copy) {
-      each_line(of, gate, block, product, part * channel_block, copy);
+      each_line(reduction, gate, block, product, part * channel_block, copy);
     };
     if (product.add)
       each([](float* sums, const float* plain, std::ptrdiff_t columns) {
@@ -277,16 +280,16 @@ void RnnNetwork::reduce_group(const Reduction& of, std::ptrdiff_t gate, std::ptr
 }
 
 /// By all threads.
-void RnnNetwork::reduce(const Reduction& of) const {
+void RnnNetwork::reduce(const Reduction& reduction) const {
   const std::ptrdiff_t steps = plan_.s.steps, passes = blocks_of(steps, plan_.reduced_steps),
                        groups = plan_.transposed(plan_.unit_blocks).count();
   for (std::ptrdiff_t pass = 0; pass < passes; ++pass) {  // of as many steps as any other
     const std::ptrdiff_t first = steps * pass / passes, count = steps * (pass + 1) / passes - first;
-    transpose_operands(of, first, count);
+    transpose_operands(reduction, first, count);
 #pragma omp for collapse(2) schedule(static)
-    for (std::ptrdiff_t g = of.gate; g < of.gate + of.gates; ++g)
+    for (std::ptrdiff_t g = reduction.gate; g < reduction.gate + reduction.gates; ++g)
       for (std::ptrdiff_t group = 0; group < groups; ++group)
-        reduce_group(of, g, group, first, count);
+        reduce_group(reduction, g, group, first, count);
   }
 }
 

@@ -131,39 +131,44 @@ Kernels kernels_of() {
 std::ptrdiff_t lanes_of() { return static_cast<std::ptrdiff_t>(hn::Lanes(D())); }
 
 /// Some blocks of the reduction, for all rows and columns; meanwhile fetches `lines` from `ahead`.
-void multiply_blocks(const RnnProduct& of, std::ptrdiff_t block, std::ptrdiff_t count,
+void multiply_blocks(const RnnProduct& product, std::ptrdiff_t block, std::ptrdiff_t count,
                      const float* ahead, std::ptrdiff_t lines) {
   static const std::array<Kernels, most_width> all{kernels_of<1>(), kernels_of<2>(),
                                                    kernels_of<3>(), kernels_of<4>()};
-  const std::ptrdiff_t step = of.width * line, columns = most_width * lanes_of();
+  const std::ptrdiff_t step = product.width * line, columns = most_width * lanes_of();
   for (std::ptrdiff_t column = 0; column < step; column += columns) {
     const std::ptrdiff_t vectors = std::min(columns, step - column) / lanes_of(),
                          most = rows_of(static_cast<int>(vectors)),
-                         parts = (of.rows + most - 1) / most, turns = parts * count * line / few,
+                         parts = (product.rows + most - 1) / most,
+                         turns = parts * count * line / few,
                          each = lines * static_cast<std::ptrdiff_t>(fraction) / turns;
     for (std::ptrdiff_t part = 0; part < parts; ++part) {
-      const std::ptrdiff_t from = of.rows * part / parts, to = of.rows * (part + 1) / parts;
+      const std::ptrdiff_t from = product.rows * part / parts,
+                           to = product.rows * (part + 1) / parts;
       all[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(to - from - 1)](
-          {of.a + block * of.a_block + from * line, of.a_block, of.b + block * line * step + column,
-           count, of.c, from, column, of.add || block > 0, ahead + lines * part / parts * line,
+          {product.a + block * product.a_block + from * line, product.a_block,
+           product.b + block * line * step + column, count, product.c, from, column,
+           product.add || block > 0, ahead + lines * part / parts * line,
            static_cast<std::size_t>(each), (lines + turns - 1) / turns});
     }
     lines = 0;
   }
 }
 
-void multiply(const RnnProduct& of) {
-  const std::ptrdiff_t of_block = of.fetches_a ? of.rows : of.width * line;  // lines of one
-  const std::ptrdiff_t parts = (of.blocks + most_blocks - 1) / most_blocks;
-  const auto first = [&](std::ptrdiff_t part) { return of.blocks * part / parts; };
+void multiply(const RnnProduct& product) {
+  const std::ptrdiff_t of_block =
+      product.fetches_a ? product.rows : product.width * line;  // lines of one
+  const std::ptrdiff_t parts = (product.blocks + most_blocks - 1) / most_blocks;
+  const auto first = [&](std::ptrdiff_t part) { return product.blocks * part / parts; };
   for (std::ptrdiff_t part = 0; part < parts; ++part) {
     const std::ptrdiff_t after = first(part + 1);
     const bool last = part + 1 == parts;
-    const float* ahead = of.next;
+    const float* ahead = product.next;
     if (!last)
-      ahead = of.fetches_a ? of.a + after * of.a_block : of.b + after * line * of.width * line;
+      ahead = product.fetches_a ? product.a + after * product.a_block
+                                : product.b + after * line * product.width * line;
     const std::ptrdiff_t fetched = last ? first(1) : first(part + 2) - after;
-    multiply_blocks(of, first(part), after - first(part), ahead == nullptr ? of.b : ahead,
+    multiply_blocks(product, first(part), after - first(part), ahead == nullptr ? product.b : ahead,
                     ahead == nullptr ? 0 : fetched * of_block);
   }
 }

@@ -90,15 +90,16 @@ class RnnNetwork {
 
   void weight_gradients(const RnnWalk& walk);
   struct Reduction;
-  void reduce(const Reduction& of) const;
-  void transpose_operands(const Reduction& of, std::ptrdiff_t first, std::ptrdiff_t count) const;
-  void repack_gradients(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t block,
+  void reduce(const Reduction& reduction) const;
+  void transpose_operands(const Reduction& reduction, std::ptrdiff_t first,
+                          std::ptrdiff_t count) const;
+  void repack_gradients(const Reduction& reduction, std::ptrdiff_t gate, std::ptrdiff_t block,
                         std::ptrdiff_t width, std::ptrdiff_t first, std::ptrdiff_t count,
                         float* to) const;
-  void reduce_group(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t group,
+  void reduce_group(const Reduction& reduction, std::ptrdiff_t gate, std::ptrdiff_t group,
                     std::ptrdiff_t first, std::ptrdiff_t count) const;
   template <class Copy>
-  void each_line(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t block,
+  void each_line(const Reduction& reduction, std::ptrdiff_t gate, std::ptrdiff_t block,
                  const RnnProduct& product, std::ptrdiff_t row, const Copy& copy) const;
   void bias_gradients(const RnnWalk& walk);
 

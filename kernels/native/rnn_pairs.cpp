@@ -33,8 +33,9 @@ constexpr std::ptrdiff_t tile_rows = 16;  // of a tile, whose rows are lines
 struct Ahead {
   const float* at;
   std::ptrdiff_t each;
-  Ahead(const RnnProduct& of, std::ptrdiff_t turns) : at(of.next), each(0) {
-    const std::ptrdiff_t lines = of.blocks * (of.fetches_a ? of.rows : of.width * line);
+  Ahead(const RnnProduct& product, std::ptrdiff_t turns) : at(product.next), each(0) {
+    const std::ptrdiff_t lines =
+        product.blocks * (product.fetches_a ? product.rows : product.width * line);
     if (at != nullptr) each = (lines + turns - 1) / turns;
   }
   void fetch() {
@@ -61,12 +62,12 @@ namespace {
 
 /// kRows x kColumns tiles of sums, from row `row` and block of columns `column` on.
 template <int kRows, int kColumns>
-void multiply_tiles(const RnnProduct& of, std::ptrdiff_t row, int column, Ahead& ahead) {
+void multiply_tiles(const RnnProduct& product, std::ptrdiff_t row, int column, Ahead& ahead) {
   constexpr int bytes = line * sizeof(float);
-  float* const c0 = of.c[column] + row * line;
-  float* const c1 = kColumns == 2 ? of.c[column + 1] + row * line : nullptr;
+  float* const c0 = product.c[column] + row * line;
+  float* const c1 = kColumns == 2 ? product.c[column + 1] + row * line : nullptr;
   constexpr std::ptrdiff_t below = tile_rows * line;
-  if (of.add) {
+  if (product.add) {
     _tile_loadd(0, c0, bytes);
     if constexpr (kColumns == 2) _tile_loadd(1, c1, bytes);
     if constexpr (kRows == 2) _tile_loadd(2, c0 + below, bytes);
@@ -77,9 +78,9 @@ void multiply_tiles(const RnnProduct& of, std::ptrdiff_t row, int column, Ahead&
     _tile_zero(2);
     _tile_zero(3);
   }
-  const float *a = of.a + row * line, *b = of.b + column * line;
-  const std::ptrdiff_t step = of.width * line;
-  for (std::ptrdiff_t block = 0; block < of.blocks; ++block) {
+  const float *a = product.a + row * line, *b = product.b + column * line;
+  const std::ptrdiff_t step = product.width * line;
+  for (std::ptrdiff_t block = 0; block < product.blocks; ++block) {
     _tile_loadd(4, a, bytes);
     _tile_loadd(6, b, step * sizeof(float));
     if constexpr (kRows == 2) _tile_loadd(5, a + below, bytes);
@@ -89,7 +90,7 @@ void multiply_tiles(const RnnProduct& of, std::ptrdiff_t row, int column, Ahead&
     if constexpr (kColumns == 2) _tile_dpbf16ps(1, 4, 7);
     if constexpr (kRows == 2) _tile_dpbf16ps(2, 5, 6);
     if constexpr (kRows == 2 && kColumns == 2) _tile_dpbf16ps(3, 5, 7);
-    a += of.a_block;
+    a += product.a_block;
     b += tile_rows * step;
   }
   _tile_stored(0, c0, bytes);
@@ -99,26 +100,28 @@ void multiply_tiles(const RnnProduct& of, std::ptrdiff_t row, int column, Ahead&
 }
 
 template <int kRows>
-void multiply_tile_rows(const RnnProduct& of, std::ptrdiff_t row, Ahead& ahead) {
+void multiply_tile_rows(const RnnProduct& product, std::ptrdiff_t row, Ahead& ahead) {
   int column = 0;
-  for (; column + 2 <= of.width; column += 2) multiply_tiles<kRows, 2>(of, row, column, ahead);
-  if (column < of.width) multiply_tiles<kRows, 1>(of, row, column, ahead);
+  for (; column + 2 <= product.width; column += 2)
+    multiply_tiles<kRows, 2>(product, row, column, ahead);
+  if (column < product.width) multiply_tiles<kRows, 1>(product, row, column, ahead);
 }
 
-void multiply_by_tiles(const RnnProduct& of) {
-  const std::ptrdiff_t whole = of.rows / tile_rows, rest = of.rows % tile_rows;
-  Ahead ahead(of, (whole / 2 + whole % 2 + (rest > 0)) * ((of.width + 1) / 2) * of.blocks);
+void multiply_by_tiles(const RnnProduct& product) {
+  const std::ptrdiff_t whole = product.rows / tile_rows, rest = product.rows % tile_rows;
+  Ahead ahead(product,
+              (whole / 2 + whole % 2 + (rest > 0)) * ((product.width + 1) / 2) * product.blocks);
   std::ptrdiff_t tile = 0;
   if (whole > 0) {
     static const Configuration all(tile_rows);
     _tile_loadconfig(&all);
-    for (; tile + 2 <= whole; tile += 2) multiply_tile_rows<2>(of, tile * tile_rows, ahead);
-    if (tile < whole) multiply_tile_rows<1>(of, tile * tile_rows, ahead);
+    for (; tile + 2 <= whole; tile += 2) multiply_tile_rows<2>(product, tile * tile_rows, ahead);
+    if (tile < whole) multiply_tile_rows<1>(product, tile * tile_rows, ahead);
   }
   if (rest > 0) {
     const Configuration some(rest);
     _tile_loadconfig(&some);
-    multiply_tile_rows<1>(of, whole * tile_rows, ahead);
+    multiply_tile_rows<1>(product, whole * tile_rows, ahead);
   }
   _tile_release();
 }
@@ -131,20 +134,20 @@ constexpr int rows_of(int vectors) { return std::min(most_rows, (registers - 1) 
 
 /// Blocks [block, block + count) of the reduction, and kRows rows of all columns.
 template <int kRows, int kVectors>
-void multiply_dots(const RnnProduct& of, std::ptrdiff_t row, std::ptrdiff_t block,
+void multiply_dots(const RnnProduct& product, std::ptrdiff_t row, std::ptrdiff_t block,
                    std::ptrdiff_t count, Ahead& ahead) {
   __m512 sums[kRows][kVectors];
-  const bool add = of.add || block > 0;
+  const bool add = product.add || block > 0;
 #pragma GCC unroll 14
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       sums[r][v] = _mm512_setzero_ps();
-      __builtin_prefetch(of.c[v] + (row + r) * line, 1, 3);
+      __builtin_prefetch(product.c[v] + (row + r) * line, 1, 3);
     }
-  const float *a = of.a + block * of.a_block + row * line,
-              *b = of.b + block * line * kVectors * line;
-  for (; count > 0; --count, a += of.a_block) {
+  const float *a = product.a + block * product.a_block + row * line,
+              *b = product.b + block * line * kVectors * line;
+  for (; count > 0; --count, a += product.a_block) {
     ahead.fetch();
     for (std::ptrdiff_t k = 0; k < line; ++k, b += kVectors * line) {
       __m512bh right[kVectors];
@@ -164,12 +167,12 @@ void multiply_dots(const RnnProduct& of, std::ptrdiff_t row, std::ptrdiff_t bloc
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      float* const to = of.c[v] + (row + r) * line;
+      float* const to = product.c[v] + (row + r) * line;
       _mm512_storeu_ps(to, add ? _mm512_add_ps(sums[r][v], _mm512_loadu_ps(to)) : sums[r][v]);
     }
 }
 
-using Dots = void (*)(const RnnProduct& of, std::ptrdiff_t row, std::ptrdiff_t block,
+using Dots = void (*)(const RnnProduct& product, std::ptrdiff_t row, std::ptrdiff_t block,
                       std::ptrdiff_t count, Ahead& ahead);
 using DotsByRows = std::array<Dots, most_rows>;  ///< by rows - 1
 
@@ -184,19 +187,20 @@ constexpr DotsByRows dots_of() {
   return dots_of<kVectors>(std::make_integer_sequence<int, most_rows>());
 }
 
-void multiply_by_dots(const RnnProduct& of) {
+void multiply_by_dots(const RnnProduct& product) {
   static constexpr std::array<DotsByRows, most_width> all{dots_of<1>(), dots_of<2>(), dots_of<3>(),
                                                           dots_of<4>()};
-  const DotsByRows& dots = all[static_cast<std::size_t>(of.width - 1)];
-  const std::ptrdiff_t most = rows_of(of.width), parts = blocks_of(of.rows, most);
-  Ahead ahead(of, parts * of.blocks);
-  const std::ptrdiff_t slices = blocks_of(of.blocks, most_blocks);
+  const DotsByRows& dots = all[static_cast<std::size_t>(product.width - 1)];
+  const std::ptrdiff_t most = rows_of(product.width), parts = blocks_of(product.rows, most);
+  Ahead ahead(product, parts * product.blocks);
+  const std::ptrdiff_t slices = blocks_of(product.blocks, most_blocks);
   for (std::ptrdiff_t slice = 0; slice < slices; ++slice) {
-    const std::ptrdiff_t block = of.blocks * slice / slices,
-                         count = of.blocks * (slice + 1) / slices - block;
+    const std::ptrdiff_t block = product.blocks * slice / slices,
+                         count = product.blocks * (slice + 1) / slices - block;
     for (std::ptrdiff_t part = 0; part < parts; ++part) {
-      const std::ptrdiff_t from = of.rows * part / parts, to = of.rows * (part + 1) / parts;
-      dots[static_cast<std::size_t>(to - from - 1)](of, from, block, count, ahead);
+      const std::ptrdiff_t from = product.rows * part / parts,
+                           to = product.rows * (part + 1) / parts;
+      dots[static_cast<std::size_t>(to - from - 1)](product, from, block, count, ahead);
     }
   }
 }
@@ -227,8 +231,8 @@ const RnnPairs* find_pairs() {
 }  // namespace
 
 const RnnPairs* rnn_pairs() {
-  static const RnnPairs* const found = find_pairs();
-  return found;
+  static const RnnPairs* const pairs = find_pairs();
+  return pairs;
 }
 
 #else

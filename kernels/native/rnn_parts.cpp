@@ -72,11 +72,11 @@ void pack_pair(const std::uint16_t* first, const std::uint16_t* second, std::ptr
 
 }  // namespace
 
-RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
-    : problem(of),
-      s(of.shape()),
+RnnPlan::RnnPlan(const RnnProblem& recurrent, int of_threads)
+    : problem(recurrent),
+      s(recurrent.shape()),
       threads(of_threads),
-      pairs(of.precision() == Precision::bf16 && is_forward(of.direction()) &&
+      pairs(recurrent.precision() == Precision::bf16 && is_forward(recurrent.direction()) &&
             rnn_pairs() != nullptr),
       per_line(pairs ? 2 * channel_block : channel_block),
       width(rnn_gemm().width),
@@ -87,14 +87,14 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
       operand(unit_lines * channel_block * s.batch),
       gates(s.gates() * state),
       batch_blocks(blocks_of(s.batch, channel_block)),
-      kept(of.direction() == RnnDirection::forward_inference
+      kept(recurrent.direction() == RnnDirection::forward_inference
                ? std::min<std::ptrdiff_t>(s.steps, blocks_of(rows_at_once, s.batch))
                : s.steps) {
   const auto save = [this](std::ptrdiff_t floats) { return std::exchange(saved, saved + floats); };
   const auto take = [this](std::ptrdiff_t floats) {
     return std::exchange(scratch, scratch + padded(floats, channel_block));
   };
-  const bool backward = !is_forward(of.direction());
+  const bool backward = !is_forward(recurrent.direction());
   const std::ptrdiff_t line = s.batch * channel_block;
   std::ptrdiff_t widest = s.directions * unit_blocks;
   for (std::ptrdiff_t l = 0; l < s.layers; ++l) {
@@ -104,7 +104,7 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
   for (std::ptrdiff_t i = 0; i < s.layers * s.directions; ++i) {
     RnnWalk walk{i / s.directions, i % s.directions};
     walk.h = save((kept + 1) * state);
-    if (of.has_cell_state()) walk.c = save((kept + 1) * state);
+    if (recurrent.has_cell_state()) walk.c = save((kept + 1) * state);
     walk.gates = save(kept * gates);
     if (s.gates() == 3) walk.aside = save(kept * state);
     if (pairs) walk.pairs = save(3 * operand);

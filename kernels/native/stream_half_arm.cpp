@@ -193,7 +193,7 @@ HWY_POP_ATTRIBUTES
 
 Result<Registers> half_registers(Precision precision) {
   const unsigned long old = getauxval(AT_HWCAP), more = getauxval(AT_HWCAP2);
-  const auto made = [&](auto run, const char* instructions, int bits) -> Result<Registers> {
+  const auto registers = [&](auto run, const char* instructions, int bits) -> Result<Registers> {
     const bool bytes = precision == Precision::int8, half = precision == Precision::fp16;
     const int lane = half ? 16 : 32;
     if (stream_values % (chains * bits / lane) != 0)
@@ -211,12 +211,12 @@ Result<Registers> half_registers(Precision precision) {
   if ((old & HWCAP_SVE) != 0) {
 #if ASSAY_HAS_SVE
     const int bits = sve::vector_bits();
-    if (precision == Precision::fp16) return made(&sve::run_fp16, "SVE_FMAD", bits);
+    if (precision == Precision::fp16) return registers(&sve::run_fp16, "SVE_FMAD", bits);
     if (precision == Precision::bf16 && (more & HWCAP2_SVEBF16) != 0)
-      return made(&sve::run<sve::Bf16>, "SVE_BFMMLA", bits);
+      return registers(&sve::run<sve::Bf16>, "SVE_BFMMLA", bits);
     if (precision == Precision::int8)
-      return (more & HWCAP2_SVEI8MM) != 0 ? made(&sve::run<sve::Int8>, "SVE_SMMLA", bits)
-                                          : made(&sve::run<sve::Int8Dot>, "SVE_SDOT", bits);
+      return (more & HWCAP2_SVEI8MM) != 0 ? registers(&sve::run<sve::Int8>, "SVE_SMMLA", bits)
+                                          : registers(&sve::run<sve::Int8Dot>, "SVE_SDOT", bits);
 #else
     return Unsupported{
         "this processor has SVE, for which this program's compiler made nothing (the peak of NEON "
@@ -224,11 +224,11 @@ Result<Registers> half_registers(Precision precision) {
 #endif
   } else {
     if (precision == Precision::bf16 && (more & HWCAP2_BF16) != 0)
-      return made(&neon::run<neon::Bf16>, "NEON_BFMMLA", 128);
+      return registers(&neon::run<neon::Bf16>, "NEON_BFMMLA", 128);
     if (precision == Precision::int8 && (more & HWCAP2_I8MM) != 0)
-      return made(&neon::run<neon::Int8>, "NEON_SMMLA", 128);
+      return registers(&neon::run<neon::Int8>, "NEON_SMMLA", 128);
     if (precision == Precision::int8 && (old & HWCAP_ASIMDDP) != 0)
-      return made(&neon::run<neon::Int8Dot>, "NEON_SDOT", 128);
+      return registers(&neon::run<neon::Int8Dot>, "NEON_SDOT", 128);
   }
   return Unsupported{fmt::format("this processor has no {}.",
                                  precision == Precision::bf16   ? "BFMMLA"

@@ -57,9 +57,9 @@ class Update final : public BoundOperation {
     const auto count = static_cast<std::ptrdiff_t>(blocks_.size());
 #pragma omp parallel for schedule(static) num_threads(threads_)
     for (std::ptrdiff_t i = 0; i < count; ++i) {
-      const Block& of = blocks_[static_cast<std::size_t>(i)];
+      const Block& part = blocks_[static_cast<std::size_t>(i)];
       UpdateSums& sums = sums_[static_cast<std::size_t>(i)] = {};
-      table_.sums(gradient_ + of.begin, weights_ + of.begin, of.count, sums);
+      table_.sums(gradient_ + part.begin, weights_ + part.begin, part.count, sums);
     }
     const UpdateSums total = add_up();
     const bool finite = total.not_finite == 0;
@@ -110,12 +110,12 @@ class Update final : public BoundOperation {
     const auto count = static_cast<std::ptrdiff_t>(blocks_.size());
 #pragma omp parallel for schedule(static) num_threads(threads_)
     for (std::ptrdiff_t i = 0; i < count; ++i) {
-      const Block& of = blocks_[static_cast<std::size_t>(i)];
+      const Block& part = blocks_[static_cast<std::size_t>(i)];
       Value r[block];
-      table_.directions(gradient_ + of.begin, of.count, factors_[of.tensor], weights_ + of.begin,
-                        velocity_ + of.begin, second_ + of.begin, r);
+      table_.directions(gradient_ + part.begin, part.count, factors_[part.tensor],
+                        weights_ + part.begin, velocity_ + part.begin, second_ + part.begin, r);
       UpdateSums& sums = sums_[static_cast<std::size_t>(i)] = {};
-      table_.sums(r, r, of.count, sums);
+      table_.sums(r, r, part.count, sums);
     }
     std::vector<double> squares(factors_.size());
     for (std::size_t i = 0; i < blocks_.size(); ++i) squares[blocks_[i].tensor] += sums_[i].weights;
@@ -126,13 +126,13 @@ class Update final : public BoundOperation {
                                         std::sqrt(of_tensor_[t].weights), std::sqrt(squares[t])));
   }
 
-  std::ptrdiff_t update(const Block& of, bool finite) const {
-    void* const stored = stored_ == nullptr ? nullptr : stored_ + 2 * of.begin;
+  std::ptrdiff_t update(const Block& part, bool finite) const {
+    void* const stored = stored_ == nullptr ? nullptr : stored_ + 2 * part.begin;
     if (finite)
       return table_.update[static_cast<int>(loop_)](
-          gradient_ + of.begin, of.count, factors_[of.tensor], weights_ + of.begin,
-          velocity_ + of.begin, second_ == nullptr ? nullptr : second_ + of.begin, stored);
-    if (stored != nullptr) table_.store(weights_ + of.begin, of.count, stored);
+          gradient_ + part.begin, part.count, factors_[part.tensor], weights_ + part.begin,
+          velocity_ + part.begin, second_ == nullptr ? nullptr : second_ + part.begin, stored);
+    if (stored != nullptr) table_.store(weights_ + part.begin, part.count, stored);
     return 0;
   }
 

@@ -103,12 +103,12 @@ struct SourceSums {
   static constexpr int terms = 4;
   static constexpr int magnitudes[terms] = {1, 1, 2, 3};  ///< the sum that bounds each
   template <class In>
-  ASSAY_ITEM void operator()(const In& in, const double*, std::int64_t i, double* of) const {
+  ASSAY_ITEM void operator()(const In& in, const double*, std::int64_t i, double* term) const {
     const double x = in(0, i);
-    of[0] = x;
-    of[1] = std::fabs(x);
-    of[2] = x * x;
-    of[3] = of[2] * of[2];
+    term[0] = x;
+    term[1] = std::fabs(x);
+    term[2] = x * x;
+    term[3] = term[2] * term[2];
   }
 };
 
@@ -119,9 +119,10 @@ struct CentredSums {
   static constexpr int magnitudes[terms] = {0};
   Planes planes;
   template <class In>
-  ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* of) const {
+  ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i,
+                             double* term) const {
     const double centred = in(0, i) - channel_at(table, planes.channel(i)).mean.value;
-    of[0] = centred * centred;
+    term[0] = centred * centred;
   }
 };
 
@@ -134,16 +135,17 @@ struct GradientSums {
   Planes planes;
   bool relu = false;
   template <class In>
-  ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* of) const {
+  ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i,
+                             double* term) const {
     const Channel& c = channel_at(table, planes.channel(i));
     const double x = in(0, i), g = gradient(in, relu, i),
                  reach = g * (std::fabs(x) + std::fabs(c.mean.value)) * c.inverse;
-    of[0] = g;
-    of[1] = std::fabs(g);
-    of[2] = g * g;
-    of[3] = g * (x - c.mean.value) * c.inverse;
-    of[4] = std::fabs(reach);
-    of[5] = reach * reach;
+    term[0] = g;
+    term[1] = std::fabs(g);
+    term[2] = g * g;
+    term[3] = g * (x - c.mean.value) * c.inverse;
+    term[4] = std::fabs(reach);
+    term[5] = reach * reach;
   }
 };
 

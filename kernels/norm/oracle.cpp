@@ -26,10 +26,10 @@ class Bounds final : public sums::Bounds {
   using sums::Bounds::Bounds;
   /// The expectation of a channel's own value. The errors of all channels may be those of equal
   /// terms.
-  Expected expected(const Uncertain& of) const {
-    const double deviation = std::sqrt(of.variance);
-    return rounded(of.value, std::max(deviations * deviation, of.of_equal),
-                   std::max(norm_deviations * deviation, of.of_equal));
+  Expected expected(const Uncertain& number) const {
+    const double deviation = std::sqrt(number.variance);
+    return rounded(number.value, std::max(deviations * deviation, number.of_equal),
+                   std::max(norm_deviations * deviation, number.of_equal));
   }
 };
 
@@ -79,12 +79,12 @@ class NormOracle final : public WholeOracle {
   static void expect_of_channels(const std::string& name, const std::vector<Uncertain> (&own)[4],
                                  const Bounds& bounds, std::span<const std::int64_t> indices,
                                  std::span<Expected> expected) {
-    const std::vector<Uncertain>& of = own[name == "mean"         ? 0
-                                           : name == "variance"   ? 1
-                                           : name == "diff_scale" ? 2
-                                                                  : 3];
+    const std::vector<Uncertain>& numbers = own[name == "mean"         ? 0
+                                                : name == "variance"   ? 1
+                                                : name == "diff_scale" ? 2
+                                                                       : 3];
     for (std::size_t i = 0; i < indices.size(); ++i)
-      expected[i] = bounds.expected(of[place(indices[i])]);
+      expected[i] = bounds.expected(numbers[place(indices[i])]);
   }
 
   bool backward() const { return problem_.direction() == NormDirection::backward; }
@@ -178,12 +178,12 @@ class NormOracle final : public WholeOracle {
     const Bounds of_channels(problem_.precision(), {}, DataType::fp64,
                              place(std::max<std::int64_t>(problem_.shape().ic / 2, 1)));
     const bool random = is_random(inputs);
-    const auto known = [&](const Uncertain& of) {
-      const double most = std::max(bounds.deviations * std::sqrt(of.variance),
-                                   roundoff_of_terms(executed) > 0 ? of.of_equal : 0);
+    const auto known = [&](const Uncertain& number) {
+      const double most = std::max(bounds.deviations * std::sqrt(number.variance),
+                                   roundoff_of_terms(executed) > 0 ? number.of_equal : 0);
       return norm::Known{
-          of.value, most,
-          random ? of_channels.expected(Uncertain{0, of.variance, 0}).rms_bound : most};
+          number.value, most,
+          random ? of_channels.expected(Uncertain{0, number.variance, 0}).rms_bound : most};
     };
     for (std::size_t c = 0; c < table_.own[0].size(); ++c) {
       norm::Channel& to = row(c);
@@ -226,10 +226,13 @@ class NormOracle final : public WholeOracle {
     const double of_squares = of_terms * (2 + of_terms), least = 0x1p-14 * m;
     const bool random = inputs.find("src")->second.random();
     const std::vector<double> sums = this->sums(norm::SourceSums{}, inputs);
-    const auto of = [&](std::size_t c) { return sums.data() + c * norm::SourceSums::terms; };
+    const auto channel_sums = [&](std::size_t c) {
+      return sums.data() + c * norm::SourceSums::terms;
+    };
     const std::size_t channels = table_.own[0].size();
     for (std::size_t c = 0; c < channels; ++c) {
-      const double sum = of(c)[0], absolute = of(c)[1], squares = of(c)[2];
+      const double sum = channel_sums(c)[0], absolute = channel_sums(c)[1],
+                   squares = channel_sums(c)[2];
       table_.own[0][c] = mean_of_rounded({sum, variance_of(sum, absolute, squares, random, u),
                                           error_of_equal(absolute, random, u)},
                                          of_terms, absolute + least, squares);
@@ -240,11 +243,12 @@ class NormOracle final : public WholeOracle {
       const Uncertain& mean = table_.own[0][c];
       // The bound is that of the formula of one pass, sum x^2 / m - mean^2, whose terms are the
       // larger ones.
-      const double squares = of(c)[2], mean_square = squares / m;
+      const double squares = channel_sums(c)[2], mean_square = squares / m;
       Uncertain& variance = table_.own[1][c];
-      variance = mean_of_rounded({centred[c], variance_of(squares, squares, of(c)[3], false, u),
-                                  error_of_equal(squares, random, u)},
-                                 of_squares, squares + least, of(c)[3]);
+      variance =
+          mean_of_rounded({centred[c], variance_of(squares, squares, channel_sums(c)[3], false, u),
+                           error_of_equal(squares, random, u)},
+                          of_squares, squares + least, channel_sums(c)[3]);
       variance.variance += 4 * square(mean.value) * mean.variance + 4 * square(u * mean_square);
       variance.of_equal += 2 * std::abs(mean.value) * mean.of_equal;
     }
@@ -254,10 +258,11 @@ class NormOracle final : public WholeOracle {
     const bool random = inputs.find("diff_dst")->second.random();
     const std::vector<double> sums = this->sums(norm::GradientSums{planes(), relu()}, inputs);
     for (std::size_t c = 0; c < table_.own[0].size(); ++c) {
-      const double* const of = sums.data() + c * norm::GradientSums::terms;
-      const double shift = of[0], scale = of[3], reach_absolute = of[4], reach_squares = of[5];
-      table_.own[3][c] = {shift, variance_of(shift, of[1], of[2], random, u),
-                          error_of_equal(of[1], random, u)};
+      const double* const channel_sums = sums.data() + c * norm::GradientSums::terms;
+      const double shift = channel_sums[0], scale = channel_sums[3],
+                   reach_absolute = channel_sums[4], reach_squares = channel_sums[5];
+      table_.own[3][c] = {shift, variance_of(shift, channel_sums[1], channel_sums[2], random, u),
+                          error_of_equal(channel_sums[1], random, u)};
       // The bound is that of sum g x - mean sum g, whose terms are the larger ones.
       const double reach =
           std::max(std::abs(scale), std::abs(row(c).mean.value * row(c).inverse * shift));

@@ -54,14 +54,14 @@ class Concatenation final : public BoundOperation {
     const Description whole = desc_of(arguments_.back());
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::concat::primitive_desc made(engine, whole, 1, joined, attributes);
-    Call call{dnnl::concat(made)};
+    const dnnl::concat::primitive_desc description(engine, whole, 1, joined, attributes);
+    Call call{dnnl::concat(description)};
     for (std::size_t i = 0; i < joined.size(); ++i)
       call.arguments.add(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), joined[i], engine);
     call.arguments.add(DNNL_ARG_DST, whole, engine);
-    executed_.implementation = made.impl_info_str();
-    executed_.workspace_bytes = made.scratchpad_desc().get_size();
-    add_scratchpad(made.scratchpad_desc(), engine, arguments_, call.arguments);
+    executed_.implementation = description.impl_info_str();
+    executed_.workspace_bytes = description.scratchpad_desc().get_size();
+    add_scratchpad(description.scratchpad_desc(), engine, arguments_, call.arguments);
     calls_.push_back(std::move(call));
   }
 
@@ -72,11 +72,11 @@ class Concatenation final : public BoundOperation {
     for (std::size_t k = 0; k < shape.channels.size(); before += shape.channels[k++]) {
       const Description to = desc_of(arguments_[k + 1]),
                         from = whole.submemory_desc(to.get_dims(), {0, before, 0, 0});
-      const dnnl::reorder::primitive_desc made(engine, from, engine, to);
-      Call call{dnnl::reorder(made)};
+      const dnnl::reorder::primitive_desc description(engine, from, engine, to);
+      Call call{dnnl::reorder(description)};
       call.arguments.add(DNNL_ARG_FROM, from, engine);
       call.arguments.add(DNNL_ARG_TO, to, engine);
-      executed_.implementation = std::string("reorder ") + made.impl_info_str();
+      executed_.implementation = std::string("reorder ") + description.impl_info_str();
       calls_.push_back(std::move(call));
     }
   }

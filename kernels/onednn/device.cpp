@@ -62,7 +62,7 @@ memory::format_tag blocks_of_channels(std::int64_t block, std::size_t dims) {
 std::optional<Layout> layout_of(const memory::desc& desc) {
   if (desc.get_format_kind() != memory::format_kind::blocked) return std::nullopt;
   const memory::dims dims = desc.get_dims(), strides = desc.get_strides();
-  const memory::dims blocks = desc.get_inner_blks(), of = desc.get_inner_idxs();
+  const memory::dims blocks = desc.get_inner_blks(), split_dims = desc.get_inner_idxs();
   if (blocks.empty()) {
     Layout layout{{}, 1};
     for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -71,7 +71,7 @@ std::optional<Layout> layout_of(const memory::desc& desc) {
     }
     return layout;
   }
-  if (blocks.size() == 1 && of[0] == 1 &&
+  if (blocks.size() == 1 && split_dims[0] == 1 &&
       blocks_of_channels(blocks[0], dims.size()) != memory::format_tag::undef)
     return channel_blocks({dims.begin(), dims.end()}, blocks[0]);
   return std::nullopt;
@@ -80,7 +80,7 @@ std::optional<Layout> layout_of(const memory::desc& desc) {
 /// A view of a memory's bytes on the host, for the length of a scope.
 class Mapped {
  public:
-  explicit Mapped(const memory& of) : memory_(of), data_(of.map_data<void>()) {}
+  explicit Mapped(const memory& mapped) : memory_(mapped), data_(mapped.map_data<void>()) {}
   ~Mapped() {
     try {
       memory_.unmap_data(data_);
@@ -143,13 +143,13 @@ std::string layout_name(const memory::desc& desc) {
   if (desc.get_size() == 0) return "";
   if (desc.get_format_kind() != memory::format_kind::blocked) return "opaque";
   const memory::dims dims = desc.get_dims(), strides = desc.get_strides(),
-                     blocks = desc.get_inner_blks(), of = desc.get_inner_idxs();
+                     blocks = desc.get_inner_blks(), split_dims = desc.get_inner_idxs();
   const memory::dims padded = desc.get_padded_dims();
   std::vector<std::size_t> order(dims.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<memory::dim> inner(dims.size(), 1);  // elements of each dimension inside one block
   for (std::size_t i = 0; i < blocks.size(); ++i)
-    inner[static_cast<std::size_t>(of[i])] *= blocks[i];
+    inner[static_cast<std::size_t>(split_dims[i])] *= blocks[i];
   // Equal strides come from outer extents of one: the dimension that has more to walk is the inner
   // one.
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -160,7 +160,7 @@ std::string layout_name(const memory::desc& desc) {
   for (std::size_t d : order)
     name += static_cast<char>((inner[d] > 1 ? 'A' : 'a') + static_cast<char>(d));
   for (std::size_t i = 0; i < blocks.size(); ++i)
-    name += fmt::format("{}{}", blocks[i], static_cast<char>('a' + of[i]));
+    name += fmt::format("{}{}", blocks[i], static_cast<char>('a' + split_dims[i]));
   return name;
 }
 

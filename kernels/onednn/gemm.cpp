@@ -47,8 +47,8 @@ dnnl::matmul::primitive_desc describe(const GemmProblem& problem, const dnnl::en
     after.append_eltwise(dnnl::algorithm::eltwise_linear, static_cast<float>(problem.alpha()), 0);
   if (problem.beta() != 0) after.append_sum(static_cast<float>(problem.beta()));
   attributes.set_post_ops(after);
-  const Matrices of(problem);
-  return {engine, of.src, of.weights, of.dst, attributes};
+  const Matrices matrices(problem);
+  return {engine, matrices.src, matrices.weights, matrices.dst, attributes};
 }
 
 class Matmul final : public BoundOperation {

@@ -128,12 +128,12 @@ dnnl::primitive_desc backward_desc(const RnnProblem& problem, const dnnl::engine
     d[i] = wish(arguments_of_forward[i].id);
     g[i] = wish(arguments_of_forward[i].id + to_diff);
   }
-  dnnl_primitive_desc_t made = nullptr;
+  dnnl_primitive_desc_t description = nullptr;
   switch (s.cell) {
     case RnnCell::vanilla_relu:
     case RnnCell::vanilla_tanh:
       check(dnnl_vanilla_rnn_backward_primitive_desc_create(
-                &made, engine.get(), kind,
+                &description, engine.get(), kind,
                 s.cell == RnnCell::vanilla_relu ? dnnl_eltwise_relu : dnnl_eltwise_tanh, walk, d[0],
                 d[1], d[3], d[4], d[5], d[6], d[7], g[0], g[1], g[3], g[4], g[5], g[6], g[7], flags,
                 0, 0, forward.get(), attributes.get()),
@@ -141,29 +141,29 @@ dnnl::primitive_desc backward_desc(const RnnProblem& problem, const dnnl::engine
       break;
     case RnnCell::lstm:
       check(dnnl_lstm_backward_primitive_desc_create(
-                &made, engine.get(), kind, walk, d[0], d[1], d[2], d[3], d[4], nullptr, nullptr,
-                d[5], d[6], d[7], d[8], g[0], g[1], g[2], g[3], g[4], nullptr, nullptr, g[5], g[6],
-                g[7], g[8], flags, forward.get(), attributes.get()),
+                &description, engine.get(), kind, walk, d[0], d[1], d[2], d[3], d[4], nullptr,
+                nullptr, d[5], d[6], d[7], d[8], g[0], g[1], g[2], g[3], g[4], nullptr, nullptr,
+                g[5], g[6], g[7], g[8], flags, forward.get(), attributes.get()),
             "could not create a primitive descriptor for lstm");
       break;
     case RnnCell::gru:
       check(dnnl_gru_backward_primitive_desc_create(
-                &made, engine.get(), kind, walk, d[0], d[1], d[3], d[4], d[5], d[6], d[7], g[0],
-                g[1], g[3], g[4], g[5], g[6], g[7], flags, forward.get(), attributes.get()),
+                &description, engine.get(), kind, walk, d[0], d[1], d[3], d[4], d[5], d[6], d[7],
+                g[0], g[1], g[3], g[4], g[5], g[6], g[7], flags, forward.get(), attributes.get()),
             "could not create a primitive descriptor for gru");
       break;
     case RnnCell::gru_lbr:
       check(dnnl_lbr_gru_backward_primitive_desc_create(
-                &made, engine.get(), kind, walk, d[0], d[1], d[3], d[4], d[5], d[6], d[7], g[0],
-                g[1], g[3], g[4], g[5], g[6], g[7], flags, forward.get(), attributes.get()),
+                &description, engine.get(), kind, walk, d[0], d[1], d[3], d[4], d[5], d[6], d[7],
+                g[0], g[1], g[3], g[4], g[5], g[6], g[7], flags, forward.get(), attributes.get()),
             "could not create a primitive descriptor for lbr_gru");
       break;
   }
-  return dnnl::primitive_desc(made);
+  return dnnl::primitive_desc(description);
 }
 
-memory::desc argument_desc(const dnnl::primitive_desc& of, int id) {
-  return of.query_md(dnnl::query::exec_arg_md, id);
+memory::desc argument_desc(const dnnl::primitive_desc& description, int id) {
+  return description.query_md(dnnl::query::exec_arg_md, id);
 }
 
 class RecurrentNetwork final : public BoundOperation {

@@ -29,7 +29,9 @@ class Bounds : public ErrorModel {
     const double deviation = std::sqrt(variance);
     return rounded(value, deviations * deviation, norm_deviations * deviation);
   }
-  Expected expected(const Approximate& of) const { return rounded(of.value, of.error, of.error); }
+  Expected expected(const Approximate& number) const {
+    return rounded(number.value, number.error, number.error);
+  }
 };
 
 }  // namespace assay::sums

@@ -53,14 +53,14 @@ std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products&
   std::vector<std::int64_t> wanted;
   for (const std::int64_t index : indices)
     for (std::int64_t part = 0; part < parts; ++part) wanted.push_back(index * parts + part);
-  const auto found = prover.expect(formula, inputs, wanted);
-  if (!found) return std::nullopt;
+  const auto sums_of_parts = prover.expect(formula, inputs, wanted);
+  if (!sums_of_parts) return std::nullopt;
   std::vector<Terms> all(indices.size());
-  for (std::size_t i = 0; i < found->size(); ++i) {
+  for (std::size_t i = 0; i < sums_of_parts->size(); ++i) {
     Terms& sum = all[i / static_cast<std::size_t>(parts)];
-    sum.value += (*found)[i].value;
-    sum.absolute += (*found)[i].max_bound;
-    (random ? sum.squares : sum.subnormal) += (*found)[i].rms_bound;
+    sum.value += (*sums_of_parts)[i].value;
+    sum.absolute += (*sums_of_parts)[i].max_bound;
+    (random ? sum.squares : sum.subnormal) += (*sums_of_parts)[i].rms_bound;
   }
   const std::string what = belief_of(formula, inputs);
   if (!prover.is_new(what)) return all;

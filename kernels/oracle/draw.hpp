@@ -19,14 +19,15 @@ inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
   std::vector<double> values;
   for (const TensorSpec& spec : arguments) {
     if (spec.role != Role::input && spec.role != Role::inout) continue;
-    const Values& of = inputs.find(spec.name)->second;
-    if (const StoredValues* const stored = of.stored()) {
+    const Values& input = inputs.find(spec.name)->second;
+    if (const StoredValues* const stored = input.stored()) {
       values.push_back(static_cast<double>(stored->serial()));
       continue;
     }
     const std::int64_t count = std::min(spec.elements(), most);
     for (std::int64_t i = 0; i < count; ++i)
-      values.push_back(of(i * (spec.elements() / count) + i * (spec.elements() % count) / count));
+      values.push_back(
+          input(i * (spec.elements() / count) + i * (spec.elements() % count) / count));
   }
   return values;
 }

@@ -10,11 +10,11 @@ namespace {
 std::unique_ptr<PixelLossProblem> make_pixel_loss(const std::string& descriptor, bool validation,
                                                   Precision precision) {
   const DescriptorComplaint complain("pixel-loss", descriptor);
-  std::map<std::string, std::int64_t> of =
+  std::map<std::string, std::int64_t> counts =
       read_counts(descriptor, {"mb", "c", "ih", "iw"}, {"mb", "c", "ih"}, complain);
-  const std::int64_t iw = of.emplace("iw", of.at("ih")).first->second;
+  const std::int64_t iw = counts.emplace("iw", counts.at("ih")).first->second;
   return std::make_unique<PixelLossProblem>(
-      PixelLossShape{of.at("mb"), of.at("c"), of.at("ih"), iw},
+      PixelLossShape{counts.at("mb"), counts.at("c"), counts.at("ih"), iw},
       validation ? PixelLossPass::validation : PixelLossPass::training, precision);
 }
 

@@ -23,15 +23,15 @@ struct Pixels {
   /// `x(c)`: the logit of class c. A label that is no class has NaN for its weight.
   template <class X>
   ASSAY_ITEM Pixel pixel(const X& x, double label, const double* weights) const {
-    Pixel of;
+    Pixel result;
     const bool valid = label >= 0 && label < static_cast<double>(classes);
-    of.label = valid ? static_cast<std::int64_t>(label) : 0;
-    of.weight = valid ? weights[of.label] : 0 * HUGE_VAL;
-    of.of_label = x(of.label);
-    of.first_largest = largest_of(x);
-    of.largest = x(of.first_largest);
-    for (std::int64_t c = 0; c < classes; ++c) of.sum += std::exp(x(c) - of.largest);
-    return of;
+    result.label = valid ? static_cast<std::int64_t>(label) : 0;
+    result.weight = valid ? weights[result.label] : 0 * HUGE_VAL;
+    result.of_label = x(result.label);
+    result.first_largest = largest_of(x);
+    result.largest = x(result.first_largest);
+    for (std::int64_t c = 0; c < classes; ++c) result.sum += std::exp(x(c) - result.largest);
+    return result;
   }
   template <class X>
   ASSAY_ITEM std::int64_t largest_of(const X& x) const {
@@ -41,20 +41,20 @@ struct Pixels {
     return first;
   }
 
-  ASSAY_ITEM Approximate loss(const Pixel& of) const {
-    const double apart = of.largest - of.of_label, log = std::log(of.sum);
+  ASSAY_ITEM Approximate loss(const Pixel& about) const {
+    const double apart = about.largest - about.of_label, log = std::log(about.sum);
     // (largest - x_y) and the logarithm are rounded, their sum and its product with the weight are.
-    return {of.weight * (log + apart),
-            of.weight * (of_sum() + u * (of_functions * log + 3 * (log + apart)))};
+    return {about.weight * (log + apart),
+            about.weight * (of_sum() + u * (of_functions * log + 3 * (log + apart)))};
   }
 
   /// The derivative by the logit x of class c. `by`: a factor of all derivatives.
-  ASSAY_ITEM Approximate gradient(const Pixel& of, std::int64_t c, double x, double by) const {
-    const double q = std::exp(x - of.largest) / of.sum, one = c == of.label ? 1 : 0,
-                 factor = by * of.weight;
-    return {
-        factor * (q - one),
-        std::fabs(factor) * (q * (of_exp(of.largest - x) + of_sum() + 2 * u) + 5 * u * (q + one))};
+  ASSAY_ITEM Approximate gradient(const Pixel& about, std::int64_t c, double x, double by) const {
+    const double q = std::exp(x - about.largest) / about.sum, is_label = c == about.label ? 1 : 0,
+                 factor = by * about.weight;
+    return {factor * (q - is_label),
+            std::fabs(factor) *
+                (q * (of_exp(about.largest - x) + of_sum() + 2 * u) + 5 * u * (q + is_label))};
   }
 
  private:

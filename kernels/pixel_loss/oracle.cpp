@@ -83,11 +83,11 @@ class PixelLossOracle final : public WholeOracle {
   /// Reads pixels, whose logits lie apart, in rows of as many pixels as one read is worth.
   class Logits {
    public:
-    Logits(const PixelLossOracle& of, const Pixels& pixels, const Inputs& inputs)
+    Logits(const PixelLossOracle& oracle, const Pixels& pixels, const Inputs& inputs)
         : pixels_(pixels),
           logits_(inputs.find("logits")->second),
           labels_(inputs.find("labels")->second),
-          table_(of.table(inputs)),
+          table_(oracle.table(inputs)),
           values_((table_.size() - 1) * at_once),
           of_labels_(at_once) {}
     /// `pixel` of all samples.

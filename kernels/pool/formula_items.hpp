@@ -44,8 +44,8 @@ struct Pool {
     to.count += to.count == 0 && !max ? 3 : 1;
   }
   /// One term is a copy.
-  ASSAY_ITEM Expected expected(const sums::Terms& of) const {
-    return exact || of.count <= 1 ? Expected{of.value, 0, 0} : bound.of_plane(of, random);
+  ASSAY_ITEM Expected expected(const sums::Terms& terms) const {
+    return exact || terms.count <= 1 ? Expected{terms.value, 0, 0} : bound.of_plane(terms, random);
   }
   ASSAY_ITEM double part(std::int64_t oy, std::int64_t ox) const {
     return 1 / static_cast<double>((y.last(oy) - y.first(oy)) * (x.last(ox) - x.first(ox)));

@@ -62,15 +62,15 @@ class PoolOracle final : public WholeOracle {
   /// The planes of the inputs to which an output element belongs.
   class PlaneInputs {
    public:
-    PlaneInputs(const PoolOracle& of, const Inputs& inputs, std::int64_t plane) {
-      const PoolShape& s = of.problem_.shape();
+    PlaneInputs(const PoolOracle& oracle, const Inputs& inputs, std::int64_t plane) {
+      const PoolShape& s = oracle.problem_.shape();
       const auto read = [&](int k, const char* name, std::int64_t elements) {
         first_[k] = plane * elements;
         values_[k].resize(place(elements));
         inputs.find(name)->second.fill(first_[k], values_[k]);
       };
-      if (!of.backward() || of.max()) read(0, "src", s.ih * s.iw);
-      if (of.backward()) read(1, "diff_dst", s.oh * s.ow);
+      if (!oracle.backward() || oracle.max()) read(0, "src", s.ih * s.iw);
+      if (oracle.backward()) read(1, "diff_dst", s.oh * s.ow);
     }
     double operator()(int k, std::int64_t i) const { return values_[k][place(i - first_[k])]; }
 

@@ -76,8 +76,8 @@ class PlainActivation final : public PlainOperation {
         continue;
       }
       std::vector<double> g = read("diff_dst", first, plane_);
-      if (const char* const of = problem_.of_derivative()) {
-        const std::vector<double> y = read(of, first, plane_);
+      if (const char* const saved = problem_.of_derivative()) {
+        const std::vector<double> y = read(saved, first, plane_);
         for (std::size_t i = 0; i < g.size(); ++i) g[i] *= derivative(y[i] + bias);
         write("diff_src", first, g);
       }

@@ -85,9 +85,9 @@ class PlainHessian final : public PlainSums {
   void begin() override { s_ = read_all(1); }
   void add(std::int64_t at, const std::vector<double>& row, std::vector<double>& sums) override {
     if (!(s_[place(at)] > 0 && s_[place(at)] < 1)) return;
-    const auto of = [&](std::size_t j) { return j == d_ ? 1 : row[j]; };
+    const auto factor = [&](std::size_t j) { return j == d_ ? 1 : row[j]; };
     for (std::size_t i = 0; i <= d_; ++i)
-      for (std::size_t j = 0; j <= d_; ++j) sums[i * (d_ + 1) + j] += of(i) * of(j);
+      for (std::size_t j = 0; j <= d_; ++j) sums[i * (d_ + 1) + j] += factor(i) * factor(j);
   }
   void end(const std::vector<double>& sums) override { write(2, 0, sums); }
   std::vector<double> s_;

@@ -10,8 +10,8 @@ constexpr std::int64_t block = 64;  ///< columns whose sums stay in the first ca
 
 }  // namespace
 
-Plan::Plan(const RnnProblem& of)
-    : problem(of), shape(of.shape()), step(shape.batch * shape.hidden) {
+Plan::Plan(const RnnProblem& recurrent)
+    : problem(recurrent), shape(recurrent.shape()), step(shape.batch * shape.hidden) {
   const std::int64_t T = shape.steps, H = shape.hidden, G = shape.gates(), D = shape.directions;
   const auto saved = [this](std::int64_t values) { return std::exchange(states, states + values); };
   const auto take = [this](std::int64_t values) {
@@ -19,29 +19,29 @@ Plan::Plan(const RnnProblem& of)
   };
   std::int64_t widest = D * H;
   for (std::int64_t l = 0; l < shape.layers; ++l) {
-    between.push_back(saved(T * shape.batch * of.inputs_of(l)));
-    widest = std::max(widest, of.inputs_of(l));
+    between.push_back(saved(T * shape.batch * recurrent.inputs_of(l)));
+    widest = std::max(widest, recurrent.inputs_of(l));
   }
   between.push_back(saved(T * shape.batch * D * H));
-  const std::int64_t of_layer = of.inputs_of(shape.layers - 1) * G * H, of_iter = H * G * H,
+  const std::int64_t of_layer = recurrent.inputs_of(shape.layers - 1) * G * H, of_iter = H * G * H,
                      of_bias = shape.biases() * H;
-  weights_layer = take(of.weighted_layers() * D * of_layer);
+  weights_layer = take(recurrent.weighted_layers() * D * of_layer);
   weights_iter = take(shape.layers * D * of_iter);
   bias = take(shape.layers * D * of_bias);
   for (std::int64_t i = 0; i < shape.layers * D; ++i) {
     Walk walk;
     walk.l = static_cast<std::size_t>(i / D);
     walk.d = i % D;
-    walk.inputs = of.inputs_of(i / D);
-    if (of.place_of(i / D) >= 0)
-      walk.layer = weights_layer + (of.place_of(i / D) * D + walk.d) * of_layer;
+    walk.inputs = recurrent.inputs_of(i / D);
+    if (recurrent.place_of(i / D) >= 0)
+      walk.layer = weights_layer + (recurrent.place_of(i / D) * D + walk.d) * of_layer;
     walk.iter = weights_iter + i * of_iter;
     walk.bias = bias + i * of_bias;
     walk.h = saved((T + 1) * step);
     walk.c = saved((T + 1) * step);
     walk.gates = saved(T * step * G);
     walk.aside = saved(T * step);
-    if (!is_forward(of.direction())) {
+    if (!is_forward(recurrent.direction())) {
       walk.diff = saved(T * step * G);
       walk.diff_aside = saved(T * step);
       walk.diff_h = saved(step);
@@ -50,8 +50,8 @@ Plan::Plan(const RnnProblem& of)
     walks.push_back(walk);
   }
   gathered = take(shape.layers * D * step);
-  if (is_forward(of.direction())) return;
-  diff_input = saved(T * shape.batch * of.inputs_of(0));
+  if (is_forward(recurrent.direction())) return;
+  diff_input = saved(T * shape.batch * recurrent.inputs_of(0));
   above = take(T * shape.batch * D * H);
   below = take(T * shape.batch * widest);
   arrives = take(step);

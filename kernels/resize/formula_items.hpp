@@ -45,8 +45,9 @@ struct Axis {
   ASSAY_ITEM Range readers(std::int64_t i) const {
     if (in == 1) return {0, out};
     // The outputs of inputs about i - 1 and i + 1: i out / in, or i (out - 1) / (in - 1); two more.
-    const std::int64_t steps = aligned ? out - 1 : out, of = aligned ? in - 1 : in,
-                       first = (i - 1) * steps / of - 2, last = (i + 2) * steps / of + 3;
+    const std::int64_t steps = aligned ? out - 1 : out, steps_read = aligned ? in - 1 : in,
+                       first = (i - 1) * steps / steps_read - 2,
+                       last = (i + 2) * steps / steps_read + 3;
     return {i == 0 || first < 0 ? 0 : first, i == in - 1 || last > out ? out : last};
   }
 };
@@ -80,11 +81,11 @@ struct Resize {
     // Two weights, their product and the product with the pixel are rounded.
     to.terms.count += to.terms.count == 0 ? 4 : 1;
   }
-  ASSAY_ITEM Expected expected(const Sum& of) const {
-    if (exact) return {of.terms.value, 0, 0};
-    Expected all = bound.of_plane(of.terms, random);
-    all.max_bound += of.more;
-    all.rms_bound += of.more;
+  ASSAY_ITEM Expected expected(const Sum& sum) const {
+    if (exact) return {sum.terms.value, 0, 0};
+    Expected all = bound.of_plane(sum.terms, random);
+    all.max_bound += sum.more;
+    all.rms_bound += sum.more;
     return all;
   }
 };

@@ -71,7 +71,7 @@ class ResizeOracle final : public WholeOracle {
   /// The rows of the input to which a row of the output belongs.
   class RowInputs {
    public:
-    explicit RowInputs(const Values& of) : of_(of) {}
+    explicit RowInputs(const Values& input) : of_(input) {}
     void load(std::int64_t first, std::int64_t last) {
       first_ = first;
       values_.resize(place(last - first));

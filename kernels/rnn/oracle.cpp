@@ -35,10 +35,10 @@ class Bounds {
     most_ = sums::most_deviations(samples);
     norm_ = margin * (1.5 + most_ / std::sqrt(count));
   }
-  Expected operator()(const Uncertain& of) const {
-    const double deviation = std::sqrt(of.variance), size = std::abs(of.value);
+  Expected operator()(const Uncertain& number) const {
+    const double deviation = std::sqrt(number.variance), size = std::abs(number.value);
     const double most = most_ * deviation, typical = norm_ * deviation;
-    return {of.value, most + u_ * (size + most) + tiny_,
+    return {number.value, most + u_ * (size + most) + tiny_,
             typical + sums::half_step(u_, size + most) + tiny_};
   }
 

@@ -204,9 +204,9 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
     if (above.keeps(row)) contributing.push_back(row);
   const auto count = static_cast<std::int64_t>(contributing.size());
   const double rounding = products.variance(static_cast<double>(s.steps * count));
-  const auto add = [&](const Recurrence& of) {
+  const auto add = [&](const Recurrence& recurrence) {
     for (std::int64_t i = 0; i < both; ++i)
-      add_rows(problem, of, i / s.directions, i % s.directions, place(i), rounding, all);
+      add_rows(problem, recurrence, i / s.directions, i % s.directions, place(i), rounding, all);
   };
   if (done != nullptr && done->rows() == contributing) {
     add(*done);

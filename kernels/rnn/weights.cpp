@@ -95,15 +95,15 @@ void Weights::believe(const KeptProduct& p, std::int64_t first,
     for (std::int64_t l = 0; l < k; ++l) size += std::abs(p.a[row * p.lda + l]);
     size *= static_cast<double>(largest);
     for (std::int64_t j = 0; j < n; ++j) {
-      const double found = p.c[row * p.ldc + j], wanted = expected[place(i * n + j)];
+      const double actual = p.c[row * p.ldc + j], wanted = expected[place(i * n + j)];
       // Two orders of k terms and what c held before: each addition rounds by 2^-53 of a sum.
-      if (!(std::abs(found - wanted) <=
+      if (!(std::abs(actual - wanted) <=
             0x1p-52 * static_cast<double>(k + 1) * (2 * size + std::abs(wanted))))
         throw CaseError(fmt::format(
             "the GPU multiplies to {} where the host finds {} (row {}, column {} of a product with "
             "{} terms). Nothing that this GPU computes can be checked: update its driver, or test "
             "it (nvidia-smi, compute-sanitizer).",
-            found, wanted, row, j, k));
+            actual, wanted, row, j, k));
     }
   }
 }

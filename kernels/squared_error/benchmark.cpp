@@ -10,9 +10,9 @@ namespace {
 std::unique_ptr<SquaredErrorProblem> make_squared_error(const std::string& descriptor,
                                                         bool validation, Precision precision) {
   const DescriptorComplaint complain("squared-error", descriptor);
-  const auto of = read_counts(descriptor, {"mb", "f"}, {"mb", "f"}, complain);
+  const auto counts = read_counts(descriptor, {"mb", "f"}, {"mb", "f"}, complain);
   return std::make_unique<SquaredErrorProblem>(
-      SquaredErrorShape{of.at("mb"), of.at("f")},
+      SquaredErrorShape{counts.at("mb"), counts.at("f")},
       validation ? SquaredErrorPass::validation : SquaredErrorPass::training, precision);
 }
 

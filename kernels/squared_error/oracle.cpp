@@ -29,8 +29,8 @@ class SquaredErrorOracle final : public WholeOracle {
     const sums::Bounds bounds = this->bounds(output, executed);
     const std::vector<Sample>& all = this->samples(inputs);
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      const Sample& of = all[place(indices[i])];
-      expected[i] = bounds.expected(output.name == "losses" ? of.loss : of.correlation);
+      const Sample& sample = all[place(indices[i])];
+      expected[i] = bounds.expected(output.name == "losses" ? sample.loss : sample.correlation);
     }
   }
 

@@ -35,9 +35,9 @@ std::map<std::string, double> read_factors(std::string_view text,
 
 std::int64_t whole_of(const std::map<std::string, double>& fields, const std::string& name,
                       std::int64_t most, const DescriptorComplaint& complain) {
-  const auto found = fields.find(name);
-  if (found == fields.end()) complain("{} is missing. Give for example {}64.", name, name);
-  const double value = found->second;
+  const auto entry = fields.find(name);
+  if (entry == fields.end()) complain("{} is missing. Give for example {}64.", name, name);
+  const double value = entry->second;
   if (!(value >= 1 && value <= static_cast<double>(most)) || value != std::floor(value))
     complain("{} is {}. Give a whole number from 1 to {}.", name, value, most);
   return static_cast<std::int64_t>(value);
@@ -77,7 +77,7 @@ UpdateShape parse_update(const std::string& descriptor) {
        {std::pair{"m", moments ? &shape.beta1 : &shape.momentum},
         std::pair{"s", moments ? &shape.beta2 : &shape.alpha}, std::pair{"eps", &shape.epsilon},
         std::pair{"wd", &shape.weight_decay}, std::pair{"c", &shape.coefficient}})
-    if (const auto found = fields.find(field); found != fields.end()) *factor = found->second;
+    if (const auto entry = fields.find(field); entry != fields.end()) *factor = entry->second;
   return shape;
 }
 

@@ -77,40 +77,40 @@ struct Elements {
     const UpdateStep<double>& f = row.factors;
     const double of_norms = lamb ? 0 : row.of_norms, kept = f.keep * v, of_g = f.of_gradient * g,
                  of_w = f.of_weight * w;
-    Updated made;
+    Updated update;
     Number h{of_g + of_w, (10 * u + of_norms) * (std::fabs(of_g) + std::fabs(of_w))};
     Number step;
     if (loop == UpdateLoop::momentum) {
-      made.velocity = {kept + h.value, 4 * u * std::fabs(kept) + h.error};
-      step = made.velocity;
+      update.velocity = {kept + h.value, 4 * u * std::fabs(kept) + h.error};
+      step = update.velocity;
     } else {
       h.error += smallest;  // which a small epsilon enlarges
-      made.second = {f.keep_second * s + f.add_second * (h.value * h.value),
-                     4 * u * f.keep_second * s + smallest +
-                         f.add_second * (6 * u * (h.value * h.value) +
-                                         (2 * std::fabs(h.value) + h.error) * h.error)};
+      update.second = {f.keep_second * s + f.add_second * (h.value * h.value),
+                       4 * u * f.keep_second * s + smallest +
+                           f.add_second * (6 * u * (h.value * h.value) +
+                                           (2 * std::fabs(h.value) + h.error) * h.error)};
       const double add = loop == UpdateLoop::moments ? f.add : 1;
       Number more{add * h.value, add * (h.error + 4 * u * std::fabs(h.value)) + smallest};
-      if (loop == UpdateLoop::rmsprop) more = divided(more, made.second, f);
-      made.velocity = {kept + more.value,
-                       4 * u * std::fabs(kept) + more.error + u * std::fabs(more.value) + smallest};
-      step = made.velocity;
+      if (loop == UpdateLoop::rmsprop) more = divided(more, update.second, f);
+      update.velocity = {kept + more.value, 4 * u * std::fabs(kept) + more.error +
+                                                u * std::fabs(more.value) + smallest};
+      step = update.velocity;
     }
     if (loop == UpdateLoop::moments) {
       const Number first{f.of_first * step.value,
                          f.of_first * (step.error + 4 * u * std::fabs(step.value))};
-      step = divided(first, made.second, f);
+      step = divided(first, update.second, f);
       const double decayed = f.of_decay * w;
       step.error += 4 * u * (std::fabs(step.value) + std::fabs(decayed));
       step.value += decayed;
     }
-    made.step = f.of_velocity * step.value;
-    made.weight.value = w - made.step;
-    made.step_error =
-        f.of_velocity * step.error + (3 * u + (lamb ? row.of_norms : 0)) * std::fabs(made.step);
+    update.step = f.of_velocity * step.value;
+    update.weight.value = w - update.step;
+    update.step_error =
+        f.of_velocity * step.error + (3 * u + (lamb ? row.of_norms : 0)) * std::fabs(update.step);
     // And this subtraction's own.
-    made.weight.error = made.step_error + 0x1p-53 * std::fabs(w);
-    return made;
+    update.weight.error = update.step_error + 0x1p-53 * std::fabs(w);
+    return update;
   }
 };
 
@@ -123,10 +123,10 @@ struct Element : Elements {
   template <class In>
   ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
     if (kept) return {in(of == Of::velocity ? 2 : of == Of::second ? 3 : 1, i), 0, 0};
-    const Updated made = updated(in, table, i);
-    const Number& number = of == Of::velocity ? made.velocity
-                           : of == Of::second ? made.second
-                                              : made.weight;
+    const Updated step = updated(in, table, i);
+    const Number& number = of == Of::velocity ? step.velocity
+                           : of == Of::second ? step.second
+                                              : step.weight;
     // Stored weights are rounded from the rounded master copy.
     const double error = number.error + (of == Of::stored ? u * std::fabs(number.value) : 0);
     return bound.rounded(number.value, error, error);
@@ -159,10 +159,10 @@ struct StepSums : Elements {
   template <class In>
   ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* to) const {
     const double w = in(1, begin + i);
-    const Updated made = updated(in, table, begin + i);
+    const Updated update = updated(in, table, begin + i);
     to[0] = w * w;
-    to[1] = made.step * made.step;
-    to[2] = made.step_error * made.step_error;
+    to[1] = update.step * update.step;
+    to[2] = update.step_error * update.step_error;
   }
 };
 
@@ -178,14 +178,15 @@ struct StaleSums : Elements {
   template <class In>
   ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* to) const {
     const double w = in(1, begin + i);
-    const Updated made = updated(in, table, begin + i);
+    const Updated update = updated(in, table, begin + i);
     to[0] = to[1] = 0;
-    if (made.step == 0 && made.step_error == 0) return;
-    const double error = made.weight.error, low = rounded(made.weight.value - error),
-                 high = rounded(made.weight.value + error);
+    if (update.step == 0 && update.step_error == 0) return;
+    const double error = update.weight.error, low = rounded(update.weight.value - error),
+                 high = rounded(update.weight.value + error);
     const bool may = low <= w && w <= high,
-               must = low == w && high == w && std::fabs(made.step) > made.step_error + smallest;
-    if (made.step != 0 && rounded(made.weight.value) == w) to[0] = 1;
+               must =
+                   low == w && high == w && std::fabs(update.step) > update.step_error + smallest;
+    if (update.step != 0 && rounded(update.weight.value) == w) to[0] = 1;
     if (may && !must) to[1] = 1;
   }
 };

@@ -33,16 +33,16 @@ struct Pass {
 
 /// The factors of a tensor by the definition in problem.hpp, again, so that no mistake of
 /// update_factors() is in both. `g`, `w`: norms; `k`: the number of the update.
-UpdateStep<double> defined_factors(const UpdateShape& of, const UpdateTensor& tensor, double rate,
-                                   double unscale, double g, double w, double k) {
-  const double d = tensor.decays ? of.weight_decay : 0;
-  const std::string& rule = name(of.rule);
+UpdateStep<double> defined_factors(const UpdateShape& rules, const UpdateTensor& tensor,
+                                   double rate, double unscale, double g, double w, double k) {
+  const double d = tensor.decays ? rules.weight_decay : 0;
+  const std::string& rule = name(rules.rule);
   const bool decoupled = rule == "adamw" || rule == "lamb", rms = rule.ends_with("rmsprop"),
              moments = decoupled || rule.ends_with("adam");
-  UpdateStep<double> f{of.momentum, unscale, d, rate, 1, 0, 0, 1, 1, of.epsilon, 0};
+  UpdateStep<double> f{rules.momentum, unscale, d, rate, 1, 0, 0, 1, 1, rules.epsilon, 0};
   double both = 1;  // multiplies gradient and decay
   if (tensor.adapts && g > 0 && w > 0 && (rule == "lars" || rule.starts_with("larc"))) {
-    const double trust = of.coefficient * w / (g + d * w);
+    const double trust = rules.coefficient * w / (g + d * w);
     both = rule == "lars" ? trust : trust < rate ? trust / rate : 1;
   }
   if (rule == "lars") both *= std::exchange(f.of_velocity, 1);
@@ -50,19 +50,19 @@ UpdateStep<double> defined_factors(const UpdateShape& of, const UpdateTensor& te
   f.of_weight *= both;
   if (decoupled) f.of_decay = std::exchange(f.of_weight, 0);
   if (rms) {
-    f.keep_second = of.alpha;
-    f.add_second = 1 - of.alpha;
+    f.keep_second = rules.alpha;
+    f.add_second = 1 - rules.alpha;
   }
   if (!moments) return f;
   const auto without = [k](long double decay) {  // 1 - decay^k, also of a decay next to 1
     return static_cast<double>(-std::expm1(k * std::log(decay)));
   };
-  f.keep = of.beta1;
-  f.add = 1 - of.beta1;
-  f.keep_second = of.beta2;
-  f.add_second = 1 - of.beta2;
-  f.of_first = 1 / without(of.beta1);
-  f.of_root = std::sqrt(1 / without(of.beta2));
+  f.keep = rules.beta1;
+  f.add = 1 - rules.beta1;
+  f.keep_second = rules.beta2;
+  f.add_second = 1 - rules.beta2;
+  f.of_first = 1 / without(rules.beta1);
+  f.of_root = std::sqrt(1 / without(rules.beta2));
   return f;
 }
 
@@ -110,19 +110,20 @@ class UpdateOracle final : public WholeOracle {
   }
 
   update::Elements elements(double u) const {
-    const UpdateShape& of = problem_.shape();
-    return {loop_of(of.rule), of.rule == UpdateRule::lamb, tensors_[3].type != DataType::fp64, u,
-            smallest(),       std::ssize(of.tensors)};
+    const UpdateShape& shape = problem_.shape();
+    return {
+        loop_of(shape.rule), shape.rule == UpdateRule::lamb, tensors_[3].type != DataType::fp64, u,
+        smallest(),          std::ssize(shape.tensors)};
   }
 
   update::Element element(const TensorSpec& output, const Executed& executed, double u) const {
     using Of = update::Element::Of;
     const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
-    const Of of = output.name == "velocity" ? Of::velocity
-                  : output.name == "second" ? Of::second
-                  : output.name == "stored" ? Of::stored
-                                            : Of::weights;
-    return {elements(u), bounds, of, pass_.not_finite > 0};
+    const Of quantity = output.name == "velocity" ? Of::velocity
+                        : output.name == "second" ? Of::second
+                        : output.name == "stored" ? Of::stored
+                                                  : Of::weights;
+    return {elements(u), bounds, quantity, pass_.not_finite > 0};
   }
 
   /// The largest relative distance of 2-norms over n elements: sums of n squares, made in fp64 in
@@ -157,15 +158,15 @@ class UpdateOracle final : public WholeOracle {
     key.push_back(u);
     if (key == key_) return pass_;
     pass_ = {};
-    const UpdateShape& of = problem_.shape();
+    const UpdateShape& shape = problem_.shape();
     const double rate = inputs.find("rate")->second(0), unscale = inputs.find("unscale")->second(0),
-                 step =
-                     loop_of(of.rule) == UpdateLoop::moments ? inputs.find("step")->second(0) : 1;
-    pass_.rows.resize(of.tensors.size() * update::numbers_of_row);
+                 step = loop_of(shape.rule) == UpdateLoop::moments ? inputs.find("step")->second(0)
+                                                                   : 1;
+    pass_.rows.resize(shape.tensors.size() * update::numbers_of_row);
     double begin = 0;
-    for (std::size_t t = 0; t < of.tensors.size(); ++t) {
+    for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
       row(t).begin = begin;
-      begin += static_cast<double>(of.tensors[t].elements);
+      begin += static_cast<double>(shape.tensors[t].elements);
     }
     each_sum(update::SquareSums{}, inputs, [&](std::size_t t, const double* sums) {
       const double g = sums[0] * square(unscale), w = sums[1];
@@ -174,10 +175,10 @@ class UpdateOracle final : public WholeOracle {
       pass_.not_finite += sums[2];
       pass_.zeros += sums[3];
       row(t).factors =
-          defined_factors(of, of.tensors[t], rate, unscale, std::sqrt(g), std::sqrt(w), step);
-      row(t).of_norms = needs_trust(of.rule) ? of_sums(of.tensors[t].elements) : 0;
+          defined_factors(shape, shape.tensors[t], rate, unscale, std::sqrt(g), std::sqrt(w), step);
+      row(t).of_norms = needs_trust(shape.rule) ? of_sums(shape.tensors[t].elements) : 0;
     });
-    if (of.rule == UpdateRule::lamb && pass_.not_finite == 0) trust(inputs, rate, u);
+    if (shape.rule == UpdateRule::lamb && pass_.not_finite == 0) trust(inputs, rate, u);
     if (pass_.not_finite == 0)
       each_sum(update::StaleSums{elements(u)}, inputs, [&](std::size_t, const double* sums) {
         pass_.stale.value += sums[0];
@@ -254,20 +255,20 @@ class UpdateOracle final : public WholeOracle {
                                          tensors[smallest].elements, problem_.shape().elements());
     bool on_device = prover_ != nullptr;
     if (on_device && prover_->is_new(what)) {
-      const auto found = there(smallest);
-      on_device = found.has_value();
-      if (found) {
+      const auto trial = there(smallest);
+      on_device = trial.has_value();
+      if (trial) {
         const auto wanted = here(smallest);
         // Roundings of fp64 decide on which side of a doubt a weight is.
         const double slack = std::is_same_v<Code, update::StaleSums> ? wanted[1] : 0;
-        sums::expect_agreement<Code>(found->data(), wanted.data(), slack);
+        sums::expect_agreement<Code>(trial->data(), wanted.data(), slack);
         prover_->believe(what);
       }
     }
     for (std::size_t t = 0; t < tensors.size(); ++t) {
-      const auto found = on_device ? there(t) : std::nullopt;
-      if (found)
-        body(t, found->data());
+      const auto sums_there = on_device ? there(t) : std::nullopt;
+      if (sums_there)
+        body(t, sums_there->data());
       else
         body(t, here(t).data());
     }

@@ -245,20 +245,20 @@ struct Grid {
 using Grids = std::map<std::string, Grid>;  ///< by title
 
 Matrix matrix_of(const std::string& title, const Grid& grid) {
-  std::set<std::string, ByNumber> from, to;
+  std::set<std::string, ByNumber> rows, columns;
   for (const auto& [places, number] : grid.numbers) {
-    from.insert(places.first);
-    to.insert(places.second);
+    rows.insert(places.first);
+    columns.insert(places.second);
     if (!grid.symmetric) continue;
-    from.insert(places.second);
-    to.insert(places.first);
+    rows.insert(places.second);
+    columns.insert(places.first);
   }
   Matrix matrix{title, !grid.is_time(), {titled({grid.corner}), {}}};
-  for (const std::string& name : to) matrix.table.columns.push_back({name, true});
-  for (const std::string& name : from) {
+  for (const std::string& name : columns) matrix.table.columns.push_back({name, true});
+  for (const std::string& name : rows) {
     Line& line = matrix.table.lines.emplace_back();
     line.add(name);
-    for (const std::string& other : to) {
+    for (const std::string& other : columns) {
       auto entry = grid.numbers.find({name, other});
       if (entry == grid.numbers.end() && grid.symmetric) entry = grid.numbers.find({other, name});
       if (entry == grid.numbers.end()) {

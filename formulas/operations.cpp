@@ -33,14 +33,14 @@ Axis axis_of(const Fields& given, const std::string& letter) {
   return axis;
 }
 
-void add_axis(Fields& to, const std::string& letter, const Axis& axis) {
-  to.insert({{"i" + letter, axis.in},
-             {"o" + letter, axis.out},
-             {"k" + letter, axis.taps},
-             {"s" + letter, axis.stride},
-             {"d" + letter, axis.dilation},
-             {"p" + letter, axis.before},
-             {"p" + letter + "_r", axis.after}});
+void add_axis(Fields& fields, const std::string& letter, const Axis& axis) {
+  fields.insert({{"i" + letter, axis.in},
+                 {"o" + letter, axis.out},
+                 {"k" + letter, axis.taps},
+                 {"s" + letter, axis.stride},
+                 {"d" + letter, axis.dilation},
+                 {"p" + letter, axis.before},
+                 {"p" + letter + "_r", axis.after}});
 }
 
 Fields conv_amounts(const Operation& operation) {

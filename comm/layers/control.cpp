@@ -99,11 +99,11 @@ void Control::begin() {
   listen(parent_);
 }
 
-void Control::listen(Neighbour& to) {
-  to.listening = to.left > 0;
-  if (!to.listening) return;
-  --to.left;
-  to.request = ranks_.receive(one(to.number), to.rank, tag_, no_stream);
+void Control::listen(Neighbour& neighbour) {
+  neighbour.listening = neighbour.left > 0;
+  if (!neighbour.listening) return;
+  --neighbour.left;
+  neighbour.request = ranks_.receive(one(neighbour.number), neighbour.rank, tag_, no_stream);
 }
 
 void Control::send(int tensor, int to) {
@@ -135,8 +135,8 @@ void Control::decide(int tensor) {
 }
 
 void Control::progress() {
-  const auto arrived = [&](Neighbour& from) {
-    if (!from.listening || !ranks_.done(from.request)) return false;
+  const auto arrived = [&](Neighbour& neighbour) {
+    if (!neighbour.listening || !ranks_.done(neighbour.request)) return false;
     ++count_.received;
     return true;
   };

@@ -82,7 +82,7 @@ class Control {
     std::unique_ptr<std::int32_t> number;
     Request request;
   };
-  void listen(Neighbour& to);
+  void listen(Neighbour& neighbour);
   void send(int tensor, int to);
   void have(int tensor);
   void decide(int tensor);

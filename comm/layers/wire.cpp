@@ -19,16 +19,17 @@ class Wire final : public ForwardingCommunicator {
   Wire(Communicator& under, DataType wire) : ForwardingCommunicator(under), wire_(wire) {}
 
   std::string why_not(const Call& call) const override {
-    const std::string to = std::string(name(wire_));
+    const std::string wire_name = std::string(name(wire_));
     if (call.what != Collective::allreduce)
-      return "no " + std::string(name(call.what)) + " with wire=" + to + " (allreduce has it)";
+      return "no " + std::string(name(call.what)) + " with wire=" + wire_name +
+             " (allreduce has it)";
     if (call.receive.type != DataType::fp32 && call.receive.type != DataType::fp64)
-      return "wire=" + to + " compresses fp32 and fp64 (the data are " +
+      return "wire=" + wire_name + " compresses fp32 and fp64 (the data are " +
              std::string(name(call.receive.type)) + ")";
     if (std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
     std::string reason = under().why_not(exchange(call));
     if (reason.empty()) reason = under().why_not(collection(call));
-    return reason.empty() ? "" : "wire=" + to + " needs alltoall and allgather: " + reason;
+    return reason.empty() ? "" : "wire=" + wire_name + " needs alltoall and allgather: " + reason;
   }
   void prepare(const Call& call) override {
     make_room(call);

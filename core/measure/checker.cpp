@@ -24,9 +24,9 @@ double target_of(DataType type, const Expected& want, double value) {
   return want.max_bound != 0 || value == want.value ? want.value : round_to(type, want.value);
 }
 
-void add(ElementComparison& to, DataType type, std::int64_t index, double value,
+void add(ElementComparison& comparison, DataType type, std::int64_t index, double value,
          const Expected& want) {
-  to.add(index, value, target_of(type, want, value), no_result(type, value), want);
+  comparison.add(index, value, target_of(type, want, value), no_result(type, value), want);
 }
 
 void tell(const ElementComparison& comparison, OutputCheck& check) {

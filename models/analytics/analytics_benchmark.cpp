@@ -334,18 +334,18 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
     return prepare_part(settings, context);
   }
   StepMaker steps(context, settings.options());
-  const AnalysisCase from{settings,
-                          settings.rows,
-                          settings.features,
-                          rows_of(settings.rows, context.ranks.rank(), context.ranks.size()),
-                          settings.precision,
-                          context.ranks,
-                          steps,
-                          context.seed};
-  std::string why = is_file(settings.data, tables()) ? expect_good_file(from, context.ranks_here)
-                                                     : why_not_here(from, context.ranks_here);
+  const AnalysisCase request{settings,
+                             settings.rows,
+                             settings.features,
+                             rows_of(settings.rows, context.ranks.rank(), context.ranks.size()),
+                             settings.precision,
+                             context.ranks,
+                             steps,
+                             context.seed};
+  std::string why = is_file(settings.data, tables()) ? expect_good_file(request, context.ranks_here)
+                                                     : why_not_here(request, context.ranks_here);
   if (!why.empty()) return Unsupported{std::move(why)};
-  Result<std::unique_ptr<Analysis>> analysis = make(from);
+  Result<std::unique_ptr<Analysis>> analysis = make(request);
   if (auto* refusal = std::get_if<Unsupported>(&analysis)) return std::move(*refusal);
 
   Draws draws = [this, settings, seed = context.seed](int draw) -> std::unique_ptr<Table> {

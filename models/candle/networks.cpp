@@ -43,13 +43,13 @@ Network make_p1b2(const P1b2Shape& shape) {
   network.input = vector_input(shape.inputs);
   network.classes = shape.classes;
   network.filters = false;
-  network.add_layers = [shape](GraphBuilder& to, const Learning& learning) {
-    ValueIndex x = to.images(vector_input(shape.inputs));
+  network.add_layers = [shape](GraphBuilder& builder, const Learning& learning) {
+    ValueIndex x = builder.images(vector_input(shape.inputs));
     for (const int i : {1, 2, 3})
-      x = to.dense(fmt::format("fc{}", i), x, shape.width >> (i - 1), ActivationFunction::sigmoid,
-                   DenseStart::glorot);
-    to.cross_entropy(
-        to.dense("out", x, shape.classes, ActivationFunction::log_sigmoid, DenseStart::glorot),
+      x = builder.dense(fmt::format("fc{}", i), x, shape.width >> (i - 1),
+                        ActivationFunction::sigmoid, DenseStart::glorot);
+    builder.cross_entropy(
+        builder.dense("out", x, shape.classes, ActivationFunction::log_sigmoid, DenseStart::glorot),
         learning.smoothing);
   };
   network.make_small = [] { return make_p1b2({small_inputs, small_width, small_classes}); };

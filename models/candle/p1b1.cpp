@@ -46,14 +46,14 @@ Network make_p1b1(const P1b1Shape& shape) {
   network.labels = Labels::none;
   network.quality = Quality::correlation;
   network.filters = false;
-  network.add_layers = [shape](GraphBuilder& to, const Learning&) {
-    ValueIndex x = to.images(vector_input(shape.inputs));
+  network.add_layers = [shape](GraphBuilder& builder, const Learning&) {
+    ValueIndex x = builder.images(vector_input(shape.inputs));
     const std::int64_t widths[] = {shape.width, shape.code, shape.width};
     for (int i = 0; i < 3; ++i)
-      x = to.dense(fmt::format("fc{}", i + 1), x, widths[i], ActivationFunction::relu,
-                   DenseStart::glorot);
-    to.squared_error(
-        to.dense("out", x, shape.inputs, ActivationFunction::sigmoid, DenseStart::glorot));
+      x = builder.dense(fmt::format("fc{}", i + 1), x, widths[i], ActivationFunction::relu,
+                        DenseStart::glorot);
+    builder.squared_error(
+        builder.dense("out", x, shape.inputs, ActivationFunction::sigmoid, DenseStart::glorot));
   };
   network.make_small = [] { return make_p1b1({small_genes, small_hidden, small_code}); };
   return network;

@@ -16,15 +16,15 @@ constexpr Stage stages[] = {{3, 1}, {4, 1}, {6, 2}, {3, 4}};
 
 class DeepLab {
  public:
-  DeepLab(GraphBuilder& to, const ClimateShape& shape, bool normalizes, double last_norm)
-      : to_(to),
+  DeepLab(GraphBuilder& builder, const ClimateShape& shape, bool normalizes, double last_norm)
+      : builder_(builder),
         shape_(shape),
         normalizes_(normalizes),
         start_(normalizes ? 1 : 0.5),
         last_norm_(last_norm) {}
 
   void add() {
-    const ValueIndex images = to_.images({shape_.channels, shape_.height, shape_.width});
+    const ValueIndex images = builder_.images({shape_.channels, shape_.height, shape_.width});
     ValueIndex low = Graph::none;
     const ValueIndex features = encoder(images, low);
     decoder(images, pyramid(features), low);
@@ -38,13 +38,13 @@ class DeepLab {
                    std::int64_t taps, std::int64_t stride = 1, std::int64_t dilation = 1,
                    double start = 1) {
     const std::int64_t padding = dilation * (taps / 2);
-    if (normalizes_) return to_.conv(name, from, channels, taps, stride, padding, dilation);
-    return to_.conv(name, from, channels, taps, {stride, padding, dilation, start});
+    if (normalizes_) return builder_.conv(name, from, channels, taps, stride, padding, dilation);
+    return builder_.conv(name, from, channels, taps, {stride, padding, dilation, start});
   }
   ValueIndex activated(const std::string& layer, const std::string& norm, ValueIndex from,
                        double initial = 1) {
-    if (!normalizes_) return to_.relu(layer, from);
-    return to_.norm(norm, from, NormFusion::relu, Graph::none, initial);
+    if (!normalizes_) return builder_.relu(layer, from);
+    return builder_.norm(norm, from, NormFusion::relu, Graph::none, initial);
   }
   /// A convolution and ReLU. Without normalizations its activations are multiplied by 0.5, so that
   /// fp16 does not overflow: max(0.5 w x, 0) = 0.5 max(w x, 0), so that the weights begin with 0.5.
@@ -56,8 +56,8 @@ class DeepLab {
   }
   ValueIndex up(const std::string& name, ValueIndex from, std::int64_t divided) {
     return activated(name, name + ".norm",
-                     to_.deconv(name, from, channels(256), 3, 2, 1, shape_.height / divided,
-                                shape_.width / divided, start_));
+                     builder_.deconv(name, from, channels(256), 3, 2, 1, shape_.height / divided,
+                                     shape_.width / divided, start_));
   }
 
   /// `inner`: the result of the unit's first convolution.
@@ -68,16 +68,16 @@ class DeepLab {
     if (first)
       shortcut = plain(name + ".shortcut", x, 4 * channels, 1);
     else if (stride > 1)
-      shortcut = to_.pool(name + ".shortcut", from, PoolMode::max, 1, stride, 0);
+      shortcut = builder_.pool(name + ".shortcut", from, PoolMode::max, 1, stride, 0);
     inner = active(name + ".conv1", x, channels, 1);
     const ValueIndex y = active(name + ".conv2", inner, channels, 3, stride, dilation, last_norm_);
-    return to_.add(name + ".sum", shortcut, plain(name + ".conv3", y, 4 * channels, 1));
+    return builder_.add(name + ".sum", shortcut, plain(name + ".conv3", y, 4 * channels, 1));
   }
 
   /// `low`: features of the first stage, at a quarter of the height and width.
   ValueIndex encoder(ValueIndex images, ValueIndex& low) {
     ValueIndex x = plain("conv1", images, channels(64), 7, 2);
-    x = to_.pool("maxpool", x, PoolMode::max, 3, 2, 1);
+    x = builder_.pool("maxpool", x, PoolMode::max, 3, 2, 1);
     std::int64_t inner = channels(64);
     int number = 0;
     for (const auto& [units, dilation] : stages) {
@@ -99,26 +99,27 @@ class DeepLab {
     for (const int i : {1, 2, 3})
       all.push_back(active(fmt::format("aspp.conv{}", i), x, depth, 3, 1, i * shape_.rate));
     // One number of an image and channel has no variance, so there is a bias instead.
-    const ValueIndex pooled = to_.conv_biased("aspp.pooled", to_.mean("aspp.mean", x), depth, 1,
-                                              {.start = start_}, ActivationFunction::relu);
-    all.push_back(to_.resize("aspp.spread", pooled, shape_.height / 8, shape_.width / 8));
-    return active("aspp.out", to_.concat("aspp.joined", all), depth, 1);
+    const ValueIndex pooled =
+        builder_.conv_biased("aspp.pooled", builder_.mean("aspp.mean", x), depth, 1,
+                             {.start = start_}, ActivationFunction::relu);
+    all.push_back(builder_.resize("aspp.spread", pooled, shape_.height / 8, shape_.width / 8));
+    return active("aspp.out", builder_.concat("aspp.joined", all), depth, 1);
   }
 
   void decoder(ValueIndex images, ValueIndex x, ValueIndex low) {
     const std::int64_t depth = channels(256);
-    x = to_.concat("quarter", {up("up1", x, 4), active("low", low, channels(48), 1)});
+    x = builder_.concat("quarter", {up("up1", x, 4), active("low", low, channels(48), 1)});
     for (const char* name : {"quarter1", "quarter2"}) x = active(name, x, depth, 3);
     x = up("up3", up("up2", x, 2), 1);
     const ValueIndex beside =
         active("input2", active("input1", images, channels(64), 3), channels(128), 3);
-    x = to_.concat("full", {x, beside});
+    x = builder_.concat("full", {x, beside});
     for (const char* name : {"full1", "full2"}) x = active(name, x, depth, 3);
-    x = to_.conv_biased("logits", x, climate_classes, 1, {}, ActivationFunction::identity);
-    to_.pixel_cross_entropy(x, class_weights(shape_), shape_.factor);
+    x = builder_.conv_biased("logits", x, climate_classes, 1, {}, ActivationFunction::identity);
+    builder_.pixel_cross_entropy(x, class_weights(shape_), shape_.factor);
   }
 
-  GraphBuilder& to_;
+  GraphBuilder& builder_;
   ClimateShape shape_;
   bool normalizes_;
   double start_, last_norm_;
@@ -126,8 +127,9 @@ class DeepLab {
 
 }  // namespace
 
-void add_deeplab(GraphBuilder& to, const ClimateShape& shape, bool normalizes, double last_norm) {
-  DeepLab(to, shape, normalizes, last_norm).add();
+void add_deeplab(GraphBuilder& builder, const ClimateShape& shape, bool normalizes,
+                 double last_norm) {
+  DeepLab(builder, shape, normalizes, last_norm).add();
 }
 
 }  // namespace assay

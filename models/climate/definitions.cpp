@@ -158,15 +158,15 @@ constexpr int units_of_block[] = {3, 4, 6, 3}, dilation_of_block[] = {1, 1, 2, 4
 /// Defines the strides and dilations that are not 1 (L. Chen et al.,
 /// Encoder-Decoder with Atrous Separable Convolution, arXiv:1802.02611: the pyramid of an output
 /// stride of 8).
-void add_deeplab_windows(Defined& to) {
-  to.window("conv1", 2, 1);
+void add_deeplab_windows(Defined& defined) {
+  defined.window("conv1", 2, 1);
   for (int b = 0; b < 4; ++b)
     for (int u = 0; u < units_of_block[b]; ++u)
-      to.window(fmt::format("block{}.{}.conv2", b + 1, u), b == 0 && u == 2 ? 2 : 1,
-                dilation_of_block[b]);
+      defined.window(fmt::format("block{}.{}.conv2", b + 1, u), b == 0 && u == 2 ? 2 : 1,
+                     dilation_of_block[b]);
   for (const auto& [name, rate] :
        {std::pair{"aspp.conv1", 12}, std::pair{"aspp.conv2", 24}, std::pair{"aspp.conv3", 36}})
-    to.window(name, 1, rate);
+    defined.window(name, 1, rate);
 }
 
 Defined parameters_of_deeplab(const Sizes& s, bool normalizes) {

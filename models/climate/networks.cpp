@@ -27,16 +27,16 @@ struct Family {
 
 constexpr Family families[] = {
     {"tiramisu", 16, 2, false,
-     [](GraphBuilder& to, const ClimateShape& shape, double) { add_tiramisu(to, shape); },
+     [](GraphBuilder& builder, const ClimateShape& shape, double) { add_tiramisu(builder, shape); },
      small_tiramisu},
     {"deeplab", 8, 2, false,
-     [](GraphBuilder& to, const ClimateShape& shape, double last_norm) {
-       add_deeplab(to, shape, false, last_norm);
+     [](GraphBuilder& builder, const ClimateShape& shape, double last_norm) {
+       add_deeplab(builder, shape, false, last_norm);
      },
      small_deeplab},
     {"deepcam", 8, 8, true,
-     [](GraphBuilder& to, const ClimateShape& shape, double last_norm) {
-       add_deeplab(to, shape, true, last_norm);
+     [](GraphBuilder& builder, const ClimateShape& shape, double last_norm) {
+       add_deeplab(builder, shape, true, last_norm);
      },
      small_deeplab},
 };
@@ -82,8 +82,8 @@ Network make(const Family& family, const ClimateShape& shape) {
   network.classes = climate_classes;
   network.labels = Labels::per_pixel;
   network.quality = Quality::iou;
-  network.add_layers = [add = family.add, shape](GraphBuilder& to, const Learning& learning) {
-    add(to, shape, learning.last_norm);
+  network.add_layers = [add = family.add, shape](GraphBuilder& builder, const Learning& learning) {
+    add(builder, shape, learning.last_norm);
   };
   network.make_small = [&family] { return make(family, family.small); };
   network.make_half = [&family, shape]() -> std::optional<Network> {

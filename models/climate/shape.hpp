@@ -29,7 +29,8 @@ inline constexpr ClimateShape small_deeplab{24, 40, 4, 16, 8, 1, 1.0 / (24 * 40)
 
 /// All layers, from the input to the loss. `normalizes`: batch normalization before each ReLU.
 /// `last_norm`: as Learning::last_norm.
-void add_tiramisu(GraphBuilder& to, const ClimateShape& shape);
-void add_deeplab(GraphBuilder& to, const ClimateShape& shape, bool normalizes, double last_norm);
+void add_tiramisu(GraphBuilder& builder, const ClimateShape& shape);
+void add_deeplab(GraphBuilder& builder, const ClimateShape& shape, bool normalizes,
+                 double last_norm);
 
 }  // namespace assay

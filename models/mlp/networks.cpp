@@ -57,13 +57,13 @@ Network make_mlp(const MlpShape& shape) {
   network.input = vector_input(shape.inputs);
   network.classes = shape.classes;
   network.filters = false;
-  network.add_layers = [shape](GraphBuilder& to, const Learning& learning) {
-    ValueIndex x = to.images(vector_input(shape.inputs));
+  network.add_layers = [shape](GraphBuilder& builder, const Learning& learning) {
+    ValueIndex x = builder.images(vector_input(shape.inputs));
     for (std::int64_t i = 1; i <= shape.layers; ++i) {
-      x = to.dense(fmt::format("fc{}", i), x, shape.width, ActivationFunction::relu);
-      x = to.dropout(fmt::format("drop{}", i), x, static_cast<double>(shape.percent) / 100);
+      x = builder.dense(fmt::format("fc{}", i), x, shape.width, ActivationFunction::relu);
+      x = builder.dropout(fmt::format("drop{}", i), x, static_cast<double>(shape.percent) / 100);
     }
-    to.classify("out", x, shape.classes, learning.smoothing);
+    builder.classify("out", x, shape.classes, learning.smoothing);
   };
   network.make_small = [layers = shape.layers, percent = shape.percent] {
     return make_mlp({small_inputs, small_width, layers, small_classes, percent});

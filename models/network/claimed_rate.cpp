@@ -18,8 +18,8 @@ constexpr double pi = 3.14159265358979323846;
 
 std::vector<std::string> parts_of(const std::string& text, char separator) {
   std::vector<std::string> parts;
-  std::istringstream from(text);
-  for (std::string part; std::getline(from, part, separator);) parts.push_back(part);
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
   return parts;
 }
 

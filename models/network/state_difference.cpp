@@ -93,7 +93,7 @@ double step_norm(UpdateRule rule, const Parameter& parameter, double of_weights)
   return relative ? of_weights : std::sqrt(static_cast<double>(parameter.elements()));
 }
 
-double ratio(double error, double to) { return to > 0 ? error / to : error; }
+double ratio(double error, double whole) { return whole > 0 ? error / whole : error; }
 
 }  // namespace
 

@@ -129,10 +129,10 @@ std::string fingerprint_text(std::span<const std::byte> bytes) {
 }
 
 void add_fingerprints(std::span<const double> running, const LossScaleState& scale,
-                      Fingerprints& to) {
-  to["running statistics"] = fingerprint_text(std::as_bytes(running));
-  to["loss scale"] = fmt::format("{} {} {} {} {}", scale.scale, scale.good_steps, scale.steps,
-                                 scale.skipped, scale.skipped_in_row);
+                      Fingerprints& fingerprints) {
+  fingerprints["running statistics"] = fingerprint_text(std::as_bytes(running));
+  fingerprints["loss scale"] = fmt::format("{} {} {} {} {}", scale.scale, scale.good_steps,
+                                           scale.steps, scale.skipped, scale.skipped_in_row);
 }
 
 Fingerprints fingerprints_of(Trainer& trainer) {

@@ -23,7 +23,7 @@ using Fingerprints = std::map<std::string, std::string>;
 Fingerprints fingerprints_of(Trainer& trainer);
 /// Adds the fingerprints of the numbers that are not on the device.
 void add_fingerprints(std::span<const double> running, const LossScaleState& scale,
-                      Fingerprints& to);
+                      Fingerprints& fingerprints);
 std::string fingerprint_text(std::span<const std::byte> bytes);
 /// The first difference; "" if there is none.
 std::string difference(const Fingerprints& fingerprints, const Fingerprints& expected);

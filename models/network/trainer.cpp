@@ -99,10 +99,10 @@ void Trainer::initialise() {
 }
 
 void Trainer::put_number(ValueIndex value, double number) {
-  Tensor& to = executor_->tensor(value);
+  Tensor& tensor = executor_->tensor(value);
   double& place = static_cast<double*>(numbers_.get())[next_number_++ % numbers_under_way];
-  encode(to.spec().type, std::span(&number, 1), &place);
-  device().copy(to.data(), &place, size_of(to.spec().type));
+  encode(tensor.spec().type, std::span(&number, 1), &place);
+  device().copy(tensor.data(), &place, size_of(tensor.spec().type));
 }
 
 std::vector<double> Trainer::numbers(ValueIndex value) const {

@@ -35,10 +35,10 @@ const Batch& OrderedBatches::at(std::int64_t epoch, std::int64_t index) {
   epoch += index / count();
   index %= count();
   if (epoch != epoch_ || index != next_) {
-    PipelineState to;
-    to.epoch = static_cast<std::uint64_t>(epoch);
-    to.step = index;
-    batches_->start(to);
+    PipelineState state;
+    state.epoch = static_cast<std::uint64_t>(epoch);
+    state.step = index;
+    batches_->start(state);
   }
   const Batch& batch = next_of(*batches_, ranks_);
   epoch_ = index + 1 == count() ? epoch + 1 : epoch;

@@ -160,10 +160,10 @@ class ParallelWorkload final : public Workload {
     return way_->make(range);
   }
 
-  static void add(const Verification& more, Verification& to) {
-    to.checked += more.checked;
-    to.wrong_elements += more.wrong_elements;
-    if (!more.passed) to.fail(more.reason);
+  static void add(const Verification& more, Verification& total) {
+    total.checked += more.checked;
+    total.wrong_elements += more.wrong_elements;
+    if (!more.passed) total.fail(more.reason);
   }
 
   /// Collective.

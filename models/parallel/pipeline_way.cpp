@@ -186,7 +186,7 @@ class PipelineWay final : public ParallelWay {
 
   /// Adds what each stage computes and keeps. Stages count from 1.
   void add_stages(const std::vector<StageCost>& cost, double seconds,
-                  const std::vector<double>& bytes, std::map<std::string, Metric>& to) const {
+                  const std::vector<double>& bytes, std::map<std::string, Metric>& metrics) const {
     double flops = 0;
     for (const Stage& stage : stages_) flops += stage.flops;
     const int count = ranks_.size();
@@ -196,15 +196,15 @@ class PipelineWay final : public ParallelWay {
       const std::string name = fmt::format("stage{}_", i + 1);
       const auto slots = static_cast<double>(
           pipeline_slots(parts_.run.parallel.schedule, i, count, settings_.accumulate));
-      to[name + "flops_share"] = {stage.flops / flops, "", ""};
-      to[name + "forward_s"] = {stage_cost.forward, "s", "lower"};
-      to[name + "backward_s"] = {stage_cost.backward, "s", "lower"};
-      to[name + "bubble"] = {pipeline_bubble({stage_cost}, settings_.accumulate, seconds), "",
-                             "lower"};
-      to[name + "slots"] = {slots, "", ""};
-      to[name + "activations_bytes"] = {slots * stage.waiting_bytes, "B", "lower"};
-      to[name + "memory_bytes"] = {bytes[static_cast<std::size_t>(i)], "B", "lower"};
-      if (i > 0) to[name + "message_s"] = {stage_cost.message, "s", "lower"};
+      metrics[name + "flops_share"] = {stage.flops / flops, "", ""};
+      metrics[name + "forward_s"] = {stage_cost.forward, "s", "lower"};
+      metrics[name + "backward_s"] = {stage_cost.backward, "s", "lower"};
+      metrics[name + "bubble"] = {pipeline_bubble({stage_cost}, settings_.accumulate, seconds), "",
+                                  "lower"};
+      metrics[name + "slots"] = {slots, "", ""};
+      metrics[name + "activations_bytes"] = {slots * stage.waiting_bytes, "B", "lower"};
+      metrics[name + "memory_bytes"] = {bytes[static_cast<std::size_t>(i)], "B", "lower"};
+      if (i > 0) metrics[name + "message_s"] = {stage_cost.message, "s", "lower"};
     }
   }
 

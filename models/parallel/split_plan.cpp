@@ -19,8 +19,8 @@ bool keeps_channels_apart(const GraphNode& node) {
 
 /// The activations that a forward node reads, and the one that it writes.
 struct Flow {
-  std::vector<ValueIndex> from;
-  ValueIndex to = Graph::none;
+  std::vector<ValueIndex> inputs;
+  ValueIndex output = Graph::none;
 };
 
 Flow flow_of(const GraphNode& node) {
@@ -29,10 +29,10 @@ Flow flow_of(const GraphNode& node) {
   // A transposed convolution is a backward pass by data.
   for (const auto& [name, value] : node.tensors) {
     if (name == "dst" || name == "diff_src" || name == "c")
-      flow.to = value;
+      flow.output = value;
     else if (name == "src" || name == "diff_dst" || name == "addend" ||
              (name == "b" && (of_matrices || sums)) || (name == "a" && sums))
-      flow.from.push_back(value);
+      flow.inputs.push_back(value);
   }
   return flow;
 }
@@ -49,7 +49,7 @@ class Planner {
     for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
       if (pass.nodes[i].phase != Phase::forward) continue;
       forward_.push_back(i);
-      if (const ValueIndex output = flow_of(pass.nodes[i]).to; output != Graph::none)
+      if (const ValueIndex output = flow_of(pass.nodes[i]).output; output != Graph::none)
         maker_[output] = i;
       for (const auto& [name, value] : pass.nodes[i].tensors) users_[value].push_back(i);
     }
@@ -59,7 +59,7 @@ class Planner {
     std::vector<Group> groups;
     for (const std::size_t i : forward_)
       if (has_products(pass_.nodes[i]))
-        if (Group group = group_of(flow_of(pass_.nodes[i]).to); group.fits)
+        if (Group group = group_of(flow_of(pass_.nodes[i]).output); group.fits)
           groups.push_back(std::move(group));
     std::ranges::stable_sort(
         groups, [](const Group& a, const Group& b) { return a.makers.size() < b.makers.size(); });
@@ -105,10 +105,10 @@ class Planner {
     return group;
   }
 
-  static void add_values(const GraphNode& node, std::vector<ValueIndex>& to) {
+  static void add_values(const GraphNode& node, std::vector<ValueIndex>& values) {
     const Flow flow = flow_of(node);
-    to.insert(to.end(), flow.from.begin(), flow.from.end());
-    to.push_back(flow.to);
+    values.insert(values.end(), flow.inputs.begin(), flow.inputs.end());
+    values.push_back(flow.output);
   }
 
   const Graph& pass_;

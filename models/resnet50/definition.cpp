@@ -50,7 +50,7 @@ std::map<std::string, DefinedWindow> windows_of(std::int64_t depth) {
 }
 
 /// A basic block (depth 18) or a bottleneck (50), with the stride in the 3x3 convolution.
-ReferenceNode block(ReferencePass& pass, const std::string& name, const ReferenceNode& from,
+ReferenceNode block(ReferencePass& pass, const std::string& name, const ReferenceNode& input,
                     std::int64_t channels, std::int64_t stride, bool deep, bool changes_shape) {
   const std::int64_t out = deep ? 4 * channels : channels;
   const auto conv = [&](const char* layer, const ReferenceNode& x, std::int64_t to,
@@ -59,7 +59,7 @@ ReferenceNode block(ReferencePass& pass, const std::string& name, const Referenc
   const auto norm = [&](const char* layer, const ReferenceNode& x, double initial = 1) {
     return pass.norm(name + layer, x, initial);
   };
-  ReferenceNode x = from;
+  ReferenceNode x = input;
   if (deep) {
     x = pass.relu(norm(".bn1", conv(".conv1", x, channels, 1, 1)));
     x = pass.relu(norm(".bn2", conv(".conv2", x, channels, 3, stride)));
@@ -69,7 +69,7 @@ ReferenceNode block(ReferencePass& pass, const std::string& name, const Referenc
     x = norm(".bn2", conv(".conv2", x, out, 3, 1), pass.last_norm());
   }
   const ReferenceNode shortcut =
-      changes_shape ? norm(".downsample.1", conv(".downsample.0", from, out, 1, stride)) : from;
+      changes_shape ? norm(".downsample.1", conv(".downsample.0", input, out, 1, stride)) : input;
   return pass.relu(pass.add(x, shortcut));
 }
 

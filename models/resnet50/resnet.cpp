@@ -21,45 +21,46 @@ std::int64_t outputs(std::int64_t image) {
 
 /// Basic blocks have two 3x3 convolutions, bottlenecks 1x1, 3x3 and 1x1 with four times the
 /// channels.
-ValueIndex block(GraphBuilder& to, const std::string& name, ValueIndex from, bool changes_shape,
-                 std::int64_t channels, std::int64_t stride, bool bottleneck, double last_norm) {
+ValueIndex block(GraphBuilder& builder, const std::string& name, ValueIndex from,
+                 bool changes_shape, std::int64_t channels, std::int64_t stride, bool bottleneck,
+                 double last_norm) {
   const std::int64_t out = bottleneck ? 4 * channels : channels;
   const std::string last = bottleneck ? "3" : "2";
-  ValueIndex x = to.conv(name + ".conv1", from, channels, bottleneck ? 1 : 3,
-                         bottleneck ? 1 : stride, bottleneck ? 0 : 1);
-  x = to.norm(name + ".bn1", x, NormFusion::relu);
+  ValueIndex x = builder.conv(name + ".conv1", from, channels, bottleneck ? 1 : 3,
+                              bottleneck ? 1 : stride, bottleneck ? 0 : 1);
+  x = builder.norm(name + ".bn1", x, NormFusion::relu);
   if (bottleneck) {
-    x = to.conv(name + ".conv2", x, channels, 3, stride, 1);
-    x = to.norm(name + ".bn2", x, NormFusion::relu);
-    x = to.conv(name + ".conv3", x, out, 1, 1, 0);
+    x = builder.conv(name + ".conv2", x, channels, 3, stride, 1);
+    x = builder.norm(name + ".bn2", x, NormFusion::relu);
+    x = builder.conv(name + ".conv3", x, out, 1, 1, 0);
   } else {
-    x = to.conv(name + ".conv2", x, channels, 3, 1, 1);
+    x = builder.conv(name + ".conv2", x, channels, 3, 1, 1);
   }
   ValueIndex shortcut = from;
   if (changes_shape) {
-    shortcut = to.conv(name + ".downsample.0", from, out, 1, stride, 0);
-    shortcut = to.norm(name + ".downsample.1", shortcut, NormFusion::none);
+    shortcut = builder.conv(name + ".downsample.0", from, out, 1, stride, 0);
+    shortcut = builder.norm(name + ".downsample.1", shortcut, NormFusion::none);
   }
-  return to.norm(name + ".bn" + last, x, NormFusion::add_relu, shortcut, last_norm);
+  return builder.norm(name + ".bn" + last, x, NormFusion::add_relu, shortcut, last_norm);
 }
 
-void add_layers(GraphBuilder& to, const ResnetShape& shape, const Learning& learning) {
+void add_layers(GraphBuilder& builder, const ResnetShape& shape, const Learning& learning) {
   const bool bottleneck = shape.depth == 50;
   const std::vector<int> blocks = bottleneck ? std::vector{3, 4, 6, 3} : std::vector{2, 2, 2, 2};
-  ValueIndex x = to.images(photograph(shape.image));
-  x = to.conv("conv1", x, shape.width, 7, 2, 3);
-  x = to.norm("bn1", x, NormFusion::relu);
-  x = to.pool("maxpool", x, PoolMode::max, 3, 2, 1);
+  ValueIndex x = builder.images(photograph(shape.image));
+  x = builder.conv("conv1", x, shape.width, 7, 2, 3);
+  x = builder.norm("bn1", x, NormFusion::relu);
+  x = builder.pool("maxpool", x, PoolMode::max, 3, 2, 1);
   for (std::size_t stage = 0; stage < blocks.size(); ++stage)
     for (int i = 0; i < blocks[stage]; ++i) {
       const std::int64_t stride = stage > 0 && i == 0 ? 2 : 1;
-      x = block(to, fmt::format("layer{}.{}", stage + 1, i), x,
+      x = block(builder, fmt::format("layer{}.{}", stage + 1, i), x,
                 i == 0 && (bottleneck || stride != 1), shape.width << stage, stride, bottleneck,
                 learning.last_norm);
     }
   const std::int64_t side = outputs(shape.image);
-  x = to.pool("avgpool", x, PoolMode::average, side, 1, 0);
-  to.classify("fc", x, shape.classes, learning.smoothing);
+  x = builder.pool("avgpool", x, PoolMode::average, side, 1, 0);
+  builder.classify("fc", x, shape.classes, learning.smoothing);
 }
 
 }  // namespace

@@ -36,13 +36,13 @@ class FirstRow {
 }  // namespace
 
 std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table) {
-  const std::shared_ptr<const Table> from = std::move(table);
+  const std::shared_ptr<const Table> source = std::move(table);
   return changed_table(
-      from, [from](std::int64_t first, std::span<double>, std::span<double> labels) {
+      source, [source](std::int64_t first, std::span<double>, std::span<double> labels) {
         for (std::size_t i = 0; i < labels.size(); ++i) {
           if (labels[i] == 0) labels[i] = -1;
           if (labels[i] != -1 && labels[i] != 1)
-            throw InputError(fmt::format("{}: the label of row {} is {} {}", from->canonical(),
+            throw InputError(fmt::format("{}: the label of row {} is {} {}", source->canonical(),
                                          first + static_cast<std::int64_t>(i) + 1, labels[i],
                                          two_classes));
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/place.hpp"
+#include "kernels/concat/formula_items.hpp"
 #include "kernels/concat/problem.hpp"
 
 namespace assay {
@@ -10,49 +11,59 @@ namespace {
 
 class ConcatOracle final : public WholeOracle {
  public:
-  explicit ConcatOracle(const ConcatProblem& problem)
-      : problem_(problem), plane_(problem.shape().ih * problem.shape().iw) {}
+  explicit ConcatOracle(const ConcatProblem& problem) {
+    const std::int64_t plane = problem.shape().ih * problem.shape().iw;
+    dst_.image = problem.channels() * plane;
+    std::int64_t end = 0;
+    for (std::size_t k = 0; k < problem.shape().channels.size(); ++k) {
+      const std::int64_t part = problem.shape().channels[k] * plane;
+      splits_.push_back({end, dst_.image, part});
+      dst_.ends[k] = end += part;
+    }
+  }
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    std::vector<double> values;
-    for (std::size_t i = 0; i < indices.size();) {
-      const Origin origin = origin_of(output, indices[i]);
-      std::size_t count = 1;
-      while (i + count < indices.size() && indices[i + count] == indices[i + count - 1] + 1)
-        ++count;
-      count = std::min(count, place(origin.followed));
-      values.resize(count);
-      inputs.find(origin.input)->second.fill(origin.element, values);
-      for (const double value : values) expected[i++] = {value, 0, 0};
-    }
+    with_code(output, [&](const auto& code, const std::vector<std::string>& names) {
+      std::vector<double> values;
+      for (std::size_t i = 0; i < indices.size();) {
+        const concat::Origin origin = code.origin(indices[i]);
+        std::size_t count = 1;
+        while (i + count < indices.size() && indices[i + count] == indices[i + count - 1] + 1)
+          ++count;
+        count = std::min(count, place(origin.followed));
+        values.resize(count);
+        inputs.find(names[place(origin.input)])->second.fill(origin.element, values);
+        for (const double value : values) expected[i++] = {value, 0, 0};
+      }
+    });
+  }
+
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs&, const Executed&,
+                                        bool) const override {
+    ElementFormula formula;
+    with_code(output, [&](const auto& code, std::vector<std::string> names) {
+      formula = formula_of(code, std::move(names));
+    });
+    return formula;
   }
 
  private:
-  /// The place of an element in its source, and the number of elements, itself included, that
-  /// follow each other there as they do in the output.
-  struct Origin {
-    std::string input;
-    std::int64_t element, followed;
-  };
-
-  Origin origin_of(const TensorSpec& output, std::int64_t index) const {
-    const std::int64_t image = output.dims[1] * plane_, n = index / image, rest = index % image;
-    const std::vector<std::int64_t>& channels = problem_.shape().channels;
-    std::int64_t before = 0;  // elements of an image, in the tensors before
-    for (std::size_t k = 0; k < channels.size(); ++k) {
-      const std::int64_t here = channels[k] * plane_;
-      if (output.name == "diff_src" + std::to_string(k))
-        return {"diff_dst", n * problem_.channels() * plane_ + before + rest, here - rest};
-      if (output.name == "dst" && rest - before < here)
-        return {"src" + std::to_string(k), n * here + rest - before, here - (rest - before)};
-      before += here;
+  /// Calls body(code, names of its inputs) for that of an output.
+  template <class Body>
+  void with_code(const TensorSpec& output, const Body& body) const {
+    std::vector<std::string> sources;
+    for (std::size_t k = 0; k < splits_.size(); ++k) {
+      sources.push_back("src" + std::to_string(k));
+      if (output.name == "diff_" + sources.back())
+        return body(splits_[k], std::vector<std::string>{"diff_dst"});
     }
-    throw std::logic_error("concat oracle: no such output");
+    if (output.name != "dst") throw std::logic_error("concat oracle: no such output");
+    body(dst_, sources);
   }
 
-  ConcatProblem problem_;
-  std::int64_t plane_;
+  concat::Dst dst_;
+  std::vector<concat::DiffSrc> splits_;  ///< of each joined tensor
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "kernels/oracle/copied_element.hpp"
 
 namespace assay {
 namespace {
@@ -14,7 +15,13 @@ class ConvertOracle final : public WholeOracle {
   void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Values& src = inputs.find("src")->second;
-    for (std::size_t i = 0; i < indices.size(); ++i) expected[i] = {src(indices[i]), 0, 0};
+    const auto in = [&](int, std::int64_t i) { return src(i); };
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      expected[i] = CopiedElement{}(in, nullptr, indices[i]);
+  }
+  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Executed&,
+                                        bool) const override {
+    return formula_of(CopiedElement{}, {"src"});
   }
 };
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/copy/problem.hpp"
+#include "kernels/oracle/copied_element.hpp"
 
 namespace assay {
 namespace {
@@ -14,15 +15,25 @@ class CopyOracle final : public WholeOracle {
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     if (indices.empty()) return;
-    const Values& source = inputs.find("from" + output.name.substr(2))->second;
+    const Values& source = inputs.find(source_of(output))->second;
     std::vector<double> values(indices.size());
     // The indices of whole() are consecutive, those of tests need not be.
     if (indices.back() - indices.front() + 1 == std::ssize(indices))
       source.fill(indices.front(), values);
     else
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = source(indices[i]);
-    for (std::size_t i = 0; i < values.size(); ++i) expected[i] = {values[i], 0, 0};
+    const auto in = [&](int, std::int64_t i) { return values[static_cast<std::size_t>(i)]; };
+    for (std::size_t i = 0; i < values.size(); ++i)
+      expected[i] = CopiedElement{}(in, nullptr, static_cast<std::int64_t>(i));
   }
+
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs&, const Executed&,
+                                        bool) const override {
+    return formula_of(CopiedElement{}, {source_of(output)});
+  }
+
+ private:
+  static std::string source_of(const TensorSpec& output) { return "from" + output.name.substr(2); }
 };
 
 }  // namespace

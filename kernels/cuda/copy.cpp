@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/api/host_device.hpp"
+#include "core/api/prover.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "kernels/cuda/backend.hpp"
@@ -53,9 +54,39 @@ std::shared_ptr<void> memory_of(int gpu, std::size_t bytes, const std::string& n
   return memory;
 }
 
+/// True if a tensor lies in the memory of the GPU whose kernels run: CopyDevice chose no other
+/// memory.
+bool is_own(Tensor& tensor) {
+  return dynamic_cast<CudaTensor*>(&tensor) != nullptr && !tensor.spec().memory;
+}
+
+/// The prover of tensors of that GPU; the host compares all others.
+class CopyProver final : public Prover {
+ public:
+  explicit CopyProver(Prover& of_gpu) : of_gpu_(of_gpu) {}
+  std::optional<ElementComparison> compare(Tensor& output, ElementRange range,
+                                           const ElementFormula& formula,
+                                           const Inputs& inputs) override {
+    if (!is_own(output)) return std::nullopt;
+    return of_gpu_.compare(output, range, formula, inputs);
+  }
+  std::optional<std::vector<Expected>> expect(const ElementFormula& formula, const Inputs& inputs,
+                                              std::span<const std::int64_t> indices) override {
+    return of_gpu_.expect(formula, inputs, indices);
+  }
+  std::optional<std::vector<double>> sum(const ElementFormula& formula, const Inputs& inputs,
+                                         const Channels& over) override {
+    return of_gpu_.sum(formula, inputs, over);
+  }
+
+ private:
+  Prover& of_gpu_;
+};
+
 class CopyDevice final : public Device {
  public:
-  explicit CopyDevice(KernelDevice& gpu) : gpu_(gpu), stream_(gpu.stream()) {}
+  explicit CopyDevice(KernelDevice& gpu)
+      : gpu_(gpu), stream_(gpu.stream()), prover_(*gpu.prover()) {}
   std::string name() const override { return gpu_.name(); }
   Stream& stream() override { return stream_; }
 
@@ -64,21 +95,36 @@ class CopyDevice final : public Device {
     plain.opaque = nullptr;
     const auto& place = *static_cast<const CopyPlace*>(spec.opaque.get());
     if (!place.host) {
-      plain.memory = [gpu = place.gpu, name = spec.name](std::size_t bytes) {
-        return memory_of(gpu, bytes, name);
-      };
+      int own = 0;
+      check(cudaGetDevice(&own), "asking for the current GPU");
+      if (place.gpu != own)
+        plain.memory = [gpu = place.gpu, name = spec.name](std::size_t bytes) {
+          return memory_of(gpu, bytes, name);
+        };
       return gpu_.allocate(plain);
     }
     if (place.pinned) plain.memory = [this](std::size_t bytes) { return gpu_.host_memory(bytes); };
     return host_.allocate(plain);
   }
-  // The GPU's kernels touch no memory of another GPU, so its copies bring what the host makes.
+  // The GPU's kernels touch no memory of another GPU: its copies bring what the host makes.
   void put(Tensor& tensor, const Source& source) override {
     is_of_gpu(tensor) ? gpu_.CudaDevice::put(tensor, source) : host_.put(tensor, source);
   }
   void get(Tensor& tensor, const Sink& sink) override {
     is_of_gpu(tensor) ? gpu_.CudaDevice::get(tensor, sink) : host_.get(tensor, sink);
   }
+  void fill(Tensor& tensor, const Values& values) override {
+    is_own(tensor) ? gpu_.fill(tensor, values) : Device::fill(tensor, values);
+  }
+  void fill(Tensor& tensor, double value) override {
+    is_own(tensor) ? gpu_.fill(tensor, value) : Device::fill(tensor, value);
+  }
+  Scanned scan(Tensor& tensor, std::span<const std::int64_t> indices,
+               const ChecksumWeights* weights) override {
+    return is_own(tensor) ? gpu_.scan(tensor, indices, weights)
+                          : Device::scan(tensor, indices, weights);
+  }
+  Prover* prover() override { return &prover_; }
   std::size_t memory_available() const override {
     return std::min(gpu_.memory_available(), host_.memory_available());
   }
@@ -94,6 +140,7 @@ class CopyDevice final : public Device {
   KernelDevice& gpu_;
   HostDevice host_;
   CopyStream stream_;
+  CopyProver prover_;
 };
 
 /// Bytes a second of a PCIe lane in one direction, by generation (PCI-SIG's rates and codes).

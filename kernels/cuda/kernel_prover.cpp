@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <type_traits>
 
 #include "core/api/scan.hpp"
@@ -86,10 +88,13 @@ class Operands {
       operands_.emplace_back().add(*tensor, tables);
     }
     table_ = tables.add(std::span<const double>(formula.table));
-    return operands_.size() <= most_inputs;
+    return true;
   }
-  FormulaInputs at(std::byte* memory) {
-    FormulaInputs in;
+  template <class Code>
+  FormulaInputs<Code> at(std::byte* memory) {
+    FormulaInputs<Code> in;
+    if (operands_.size() > std::size(in.of))
+      throw std::logic_error(std::string(Code::name) + " has too many inputs");
     for (std::size_t k = 0; k < operands_.size(); ++k) {
       operands_[k].set(memory);
       in.of[k] = operands_[k].tensor;
@@ -215,16 +220,15 @@ std::optional<ElementComparison> KernelProver::compare(Tensor& output, std::int6
     std::byte* const memory = device_.scratch(tables.size() + static_cast<std::size_t>(parts) *
                                                                   sizeof(ElementComparison));
     device_.upload(memory, tables.bytes());
-    const FormulaInputs in = operands.at(memory);
     of_output.set(memory);
     auto* part = address<ElementComparison>(memory, tables.size());
     const double largest =
         spec.type == DataType::s32 ? 2147483647.0 : std::numeric_limits<double>::max();
     has = with_expectation(formula, [&](const auto& code) {
-      device_.start(
-          CompareLane<std::decay_t<decltype(code)>>{code, in, of_output.tensor, largest, at,
-                                                    range.first, range.count, lanes, part},
-          lanes, spec);
+      using Code = std::decay_t<decltype(code)>;
+      device_.start(CompareLane<Code>{code, operands.at<Code>(memory), of_output.tensor, largest,
+                                      at, range.first, range.count, lanes, part},
+                    lanes, spec);
     });
     if (!has) return;
     for (std::int64_t left = lanes; left > 1;) {
@@ -253,13 +257,12 @@ std::optional<std::vector<Expected>> KernelProver::expect(const ElementFormula& 
     const std::size_t bytes = expected.size() * sizeof(Expected);
     std::byte* const memory = device_.scratch(tables.size() + bytes);
     device_.upload(memory, tables.bytes());
-    const FormulaInputs in = operands.at(memory);
     has = with_expectation(formula, [&](const auto& code) {
-      device_.start(
-          ExpectElement<std::decay_t<decltype(code)>>{code, in,
-                                                      address<const std::int64_t>(memory, wanted),
-                                                      address<Expected>(memory, tables.size())},
-          static_cast<std::int64_t>(indices.size()), scratch_spec());
+      using Code = std::decay_t<decltype(code)>;
+      device_.start(ExpectElement<Code>{code, operands.at<Code>(memory),
+                                        address<const std::int64_t>(memory, wanted),
+                                        address<Expected>(memory, tables.size())},
+                    static_cast<std::int64_t>(indices.size()), scratch_spec());
     });
     if (!has) return;
     device_.copy(expected.data(), memory + tables.size(), bytes);
@@ -289,8 +292,8 @@ std::optional<std::vector<double>> KernelProver::sum(const ElementFormula& formu
           tables.size() + static_cast<std::size_t>(rows * columns) * sizeof(double));
       device_.upload(memory, tables.bytes());
       auto* part = address<double>(memory, tables.size());
-      device_.start(SumChannelPart<Code>{code, operands.at(memory), over.images, over.channels,
-                                         over.plane, parts, part},
+      device_.start(SumChannelPart<Code>{code, operands.at<Code>(memory), over.images,
+                                         over.channels, over.plane, parts, part},
                     parts * over.channels, scratch_spec());
       for (std::int64_t left = parts; left > 1;) {
         const std::int64_t next = (left + rows_of_stage - 1) / rows_of_stage;

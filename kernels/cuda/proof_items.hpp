@@ -3,6 +3,7 @@
 // formula (core/api/formula.hpp).
 
 #include "core/api/expected.hpp"
+#include "kernels/concat/formula_items.hpp"
 #include "kernels/cuda/data_items.hpp"
 
 namespace assay::cuda {
@@ -79,11 +80,16 @@ ASSAY_CALLED_ITEM double rounded_to(Format format, double value) {
   }
 }
 
+/// The most inputs of the code of a formula.
+template <class Code>
 inline constexpr int most_inputs = 4;
+template <>
+inline constexpr int most_inputs<concat::Dst> = concat::Dst::most_inputs;
 
 /// The arguments of the code of a formula.
+template <class Code>
 struct FormulaInputs {
-  AnyTensor of[most_inputs];
+  AnyTensor of[most_inputs<Code>];
   const double* table = nullptr;
   ASSAY_ITEM double operator()(int k, std::int64_t i) const { return of[k](i); }
 };
@@ -93,7 +99,7 @@ struct FormulaInputs {
 template <class Code>
 struct CompareLane {
   Code code;
-  FormulaInputs in;
+  FormulaInputs<Code> in;
   AnyTensor output;
   double largest;  ///< of a result
   std::int64_t at, first, count, lanes;
@@ -111,6 +117,9 @@ struct CompareLane {
     to[lane] = comparison;
   }
 };
+
+// The arguments of any kernel, which may have one more, fit in 4 KiB.
+static_assert(sizeof(CompareLane<concat::Dst>) <= 4088);
 
 /// The next stage of a comparison: one of up to rows_of_stage comparison.
 struct JoinComparisons {
@@ -130,7 +139,7 @@ struct JoinComparisons {
 template <class Code>
 struct ExpectElement {
   Code code;
-  FormulaInputs in;
+  FormulaInputs<Code> in;
   const std::int64_t* indices;
   Expected* to;
   ASSAY_ITEM void operator()(std::int64_t i) const { to[i] = code(in, in.table, indices[i]); }
@@ -141,7 +150,7 @@ struct ExpectElement {
 template <class Code>
 struct SumChannelPart {
   Code code;
-  FormulaInputs in;
+  FormulaInputs<Code> in;
   std::int64_t images, channels, plane, parts;
   double* to;
   ASSAY_ITEM void operator()(std::int64_t i) const {

@@ -39,6 +39,14 @@ class Copies(RunTest):
                 self.assertEqual(row["verification"]["checked"], paths * row["problem"]["buffer_bytes"] // 8)
                 self.assertEqual(row["parameters"]["device"], "gpu")
 
+    def test_the_gpu_proves_what_lies_in_its_memory(self):
+        # 4 MiB each; small tensors by which the kernels are proved cross, and little else.
+        for direction in ("one", "both"):
+            row = self.rows("--from", "gpu0", "--to", "gpu0", "--direction", direction, "--problem", "4M", FAKE_GPU_CROSSES="2000000")[0]
+            self.assertEqual(row["status"], "ok", row["reason"])
+        row = self.rows("--from", "gpu0", "--to", "gpu0", "--problem", "4M", FAKE_GPU_CROSSES="2000000", FAKE_GPU_LAUNCHES="0", code=7)[0]
+        self.assertIn("copying", row["reason"])
+
     def test_two_gpus(self):
         for row in self.rows("--from", "gpu0,gpu1", "--to", "gpu0,gpu1", "--direction", "one,both", "--problem", "64K", FAKE_GPU_COUNT="2"):
             self.assertEqual(row["status"], "ok", row["reason"])

@@ -8,7 +8,10 @@
 
 #include "core/base/error.hpp"
 #include "kernels/activation/problem.hpp"
+#include "kernels/concat/problem.hpp"
 #include "kernels/conv/problem.hpp"
+#include "kernels/convert/problem.hpp"
+#include "kernels/copy/problem.hpp"
 #include "kernels/dropout/problem.hpp"
 #include "kernels/norm/problem.hpp"
 #include "kernels/pool/problem.hpp"
@@ -69,6 +72,33 @@ TEST(Prover, JudgesSumsAsTheHost) {
       expect_same_verdicts(sum_oracle(problem), problem.tensors(), false, stored);
     ASSERT_FALSE(HasFailure()) << name(precision);
   }
+}
+
+TEST(Prover, JudgesConcatenationsAsTheHost) {
+  for (const Precision precision : precisions)
+    for (const auto direction : {ConcatDirection::forward, ConcatDirection::backward})
+      for (const char* shape :
+           {"mb3ca5cb3ih7iw9", "mb1ca1cb2cc4ih30", "mb2ca8cb7cc6cd5ce4cf3cg2ch16ih9"})
+        for (const bool nhwc : {false, true}) {
+          const ConcatProblem problem(parse_concat(shape), direction, precision);
+          expect_same_verdicts(concat_oracle(problem), problem.tensors(), nhwc, nhwc);
+          ASSERT_FALSE(HasFailure()) << name(direction) << shape << name(precision) << nhwc;
+        }
+}
+
+TEST(Prover, JudgesConversionsAsTheHost) {
+  for (const Precision precision : {Precision::bf16_fp32, Precision::fp16_fp32})
+    for (const bool stored : {false, true}) {
+      const ConvertProblem problem(20011, precision);
+      expect_same_verdicts(convert_oracle(problem), problem.tensors(), false, stored);
+      ASSERT_FALSE(HasFailure()) << name(precision) << stored;
+    }
+}
+
+/// There and back: the destinations have different sources.
+TEST(Prover, JudgesCopiesAsTheHost) {
+  const CopyProblem problem({80008, "pinned", "gpu0", true}, {});
+  expect_same_verdicts(copy_oracle(problem), problem.tensors(), false);
 }
 
 TEST(Prover, JudgesActivationsAsTheHost) {

@@ -72,10 +72,18 @@ class Convolution final : public BoundOperation {
   }
 
   /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
-  /// now, and what is broken.
-  std::optional<Unsupported> prove(CudnnDevice& device, const std::string& request) {
-    return judge(trial_run(device, *this, request));
+  /// now, and what is broken. `timed`: it then has seconds() of its own, if there is a clock.
+  std::optional<Unsupported> prove(CudnnDevice& device, const std::string& request, bool timed) {
+    const std::optional<Seen> seen = trial_run(device, *this, request, timed ? &seconds_ : nullptr);
+    recorded_ = seen.has_value();
+    if (seen) seconds_ = seen->seconds;
+    return judge(seen);
   }
+  /// Seconds of a run; 0: unknown.
+  double seconds() const { return seconds_; }
+  /// True if these are of its kernels.
+  bool recorded() const { return recorded_; }
+  void note(const char* name, double value) { executed_.numbers[name] = value; }
 
   void bind(std::span<Tensor* const> tensors) override {
     std::vector<void*> data;
@@ -136,6 +144,8 @@ class Convolution final : public BoundOperation {
   ConvDirection direction_;
   double products_;  ///< in one output, in the mean
   std::unique_ptr<ConvWay> way_;
+  double seconds_ = 0;
+  bool recorded_ = false;
 };
 
 std::string no_memory_for(const Asked& asked, const char* what) {
@@ -167,7 +177,8 @@ Made settled(const Asked& asked, const std::string& algorithm, std::size_t most_
     // The oracle would refuse its results, right or wrong.
     if (auto why = convolution::unjudged(asked.problem, operation->executed()))
       return Unsupported{std::move(*why)};
-    if (auto refusal = operation->prove(asked.place, asked.text)) return std::move(*refusal);
+    if (auto refusal = operation->prove(asked.place, asked.text, asked.timed))
+      return std::move(*refusal);
     return operation;
   });
 }
@@ -181,15 +192,16 @@ struct Candidate {
 
 /// An operation that has run on all ranks.
 struct Timed {
-  std::unique_ptr<Operation> operation;
-  double seconds = 0;  ///< of its kernels, on the slowest rank; 0: unknown
-  bool parts = false;  ///< on some rank sums are split into parts that are added in 16 bits
+  std::unique_ptr<Convolution> operation;
+  double seconds = 0;     ///< on the slowest rank; 0: unknown
+  bool recorded = false;  ///< on all ranks they are of its kernels, else on some by events
+  bool parts = false;     ///< on some rank sums are split into parts that are added in 16 bits
 };
 
-/// True if `a` is better than `b`, which the library proposes first: faster by more than a trace
-/// may vary. False if a duration is unknown.
+/// True if `a` is better than `b`, which the library proposes first: faster by more than times may
+/// vary. False if a duration is unknown, or if they are of two clocks.
 bool is_better(const Timed& a, const Timed& b) {
-  if (a.seconds <= 0 || b.seconds <= 0) return false;
+  if (a.seconds <= 0 || b.seconds <= 0 || a.recorded != b.recorded) return false;
   if (a.parts == b.parts) return 1.03 * a.seconds < b.seconds;
   return a.parts ? 1.05 * a.seconds < b.seconds : a.seconds <= 1.05 * b.seconds;
 }
@@ -201,7 +213,7 @@ constexpr std::size_t most_plans = 4;  // that are tried: the first is within 3 
 /// same.
 class Choice {
  public:
-  explicit Choice(const Asked& asked) : asked_(asked) {}
+  explicit Choice(const Asked& asked) : asked_(asked) { asked_.timed = true; }
 
   /// Tries the algorithms of the older interface that keep to the form's arithmetic, up to the
   /// first; of those that add parts in 16 bits only what is faster than all others is taken.
@@ -231,7 +243,11 @@ class Choice {
 
   /// Throws if something broke, and nothing runs.
   Made take() {
-    if (best_.operation) return std::move(best_.operation);
+    if (best_.operation) {
+      if (compared_ > 1)
+        best_.operation->note(best_.recorded ? "chosen_by_trace" : "chosen_by_events", compared_);
+      return std::move(best_.operation);
+    }
     if (failure_) std::rethrow_exception(failure_);
     return Unsupported{std::move(why_)};
   }
@@ -310,19 +326,21 @@ class Choice {
         refused_ = std::move(refusal->reason);
         return Trial::refused;
       }
-      next.operation = std::move(std::get<std::unique_ptr<Operation>>(operation));
+      next.operation.reset(static_cast<Convolution*>(
+          std::get<std::unique_ptr<Operation>>(operation).release()));  // by settled()
     } catch (...) {
       if (!failure_) failure_ = std::current_exception();
       return Trial::broke;
     }
-    const Executed executed = next.operation->executed();
-    const auto entry = executed.numbers.find("kernels_s");
-    next.seconds = entry == executed.numbers.end() ? 0 : entry->second;
-    double all[] = {next.seconds, next.seconds > 0 ? 0.0 : 1.0,
-                    executed.numbers.contains(sums::partial_sums) ? 1.0 : 0.0};
+    const double seconds = next.operation->seconds();
+    double all[] = {seconds, seconds > 0 ? 0.0 : 1.0,
+                    next.operation->executed().numbers.contains(sums::partial_sums) ? 1.0 : 0.0,
+                    next.operation->recorded() ? 0.0 : 1.0};
     asked_.ranks.allreduce_max(all);
     next.seconds = all[1] > 0 ? 0 : all[0];
     next.parts = all[2] > 0;
+    next.recorded = all[3] == 0;
+    if (next.seconds > 0) ++compared_;
     if (best_.operation && !is_better(next, best_)) return Trial::ran;
     best_ = std::move(next);
     return Trial::best;
@@ -330,8 +348,9 @@ class Choice {
 
   static constexpr const char* parts_mark = " adds parts";
 
-  const Asked& asked_;
+  Asked asked_;
   Timed best_;
+  int compared_ = 0;           ///< operations of which the durations are known
   std::string why_, refused_;  ///< of the first list, and the last refusal of this one
   std::exception_ptr failure_;
 };

@@ -23,6 +23,7 @@ struct Asked {
   const ConvForm& form;
   std::string text;  ///< the request, for messages
   Communicator& ranks;
+  bool timed = false;  ///< it has to be timed, if kernels cannot be recorded by events
 };
 
 using Made = Result<std::unique_ptr<Operation>>;
@@ -32,7 +33,8 @@ Made by_algorithm(const Asked& asked, int algorithm);
 
 /// The best of the first algorithm of the older interface, if `older`, and of the first plans of
 /// each of `graphs`. Ranks choose together: all call it, and take the same, by the longest
-/// durations.
+/// durations, of kernels that are recorded, or else by events. Executed::numbers tells how many
+/// were compared ("chosen_by_trace", "chosen_by_events").
 Made best_of(const Asked& asked, bool older, const std::vector<std::string>& graphs);
 
 /// The result of `make`, if it has one on all ranks. If it is Unsupported or throws on one, it does

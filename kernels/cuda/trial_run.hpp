@@ -14,11 +14,13 @@ namespace assay::cuda {
 /// "1.50 GiB"
 std::string gib(std::size_t bytes);
 
-/// Runs `operation` once, after its prologue, on temporary memory. Returns the kernels that run()
-/// started; nothing if they cannot be recorded. Throws CaseError if memory is short, with the
-/// needed and the free bytes (`request` names what was requested), and what prologue() and run()
-/// throw.
-std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const std::string& request);
+/// Runs `operation`, after its prologue, on temporary memory. Returns the kernels that run()
+/// started; nothing if they cannot be recorded. Then, if `seconds` is not null, it is set to the
+/// time of a run by events of a stream that was held; 0 if that was not possible. Throws CaseError
+/// if memory is short, with the needed and the free bytes (`request` names what was requested), and
+/// what prologue() and run() throw.
+std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const std::string& request,
+                              double* seconds = nullptr);
 
 /// Writes to `executed` what the kernels prove. Returns the reason why they cannot be the
 /// arithmetic of `precision`; "" if they can.

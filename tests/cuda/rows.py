@@ -29,7 +29,8 @@ class Rows(RunTest):
     def rows(self, *words, code=None, limits=("--max-time", "0.001", "--min-samples", "2"), **variables):
         out = self.folder / "rows.json"
         out.unlink(missing_ok=True)
-        environment = self.environment(**{"LD_PRELOAD": PRELOAD, "ASSAY_CUDA_TRACE": "0", **variables})
+        # Work of equal duration, so that the first candidate is taken.
+        environment = self.environment(**{"LD_PRELOAD": PRELOAD, "ASSAY_CUDA_TRACE": "0", "FAKE_GPU_WORK_US": "1", **variables})
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
         environment.update({name: value for name, value in variables.items()})
         self.command(BIN / "assay-conv", "--backend", "cuda", "--device", "gpu", *limits, "--out", out, *words, env=environment,
@@ -181,7 +182,7 @@ class Rows(RunTest):
         traced = {"LD_PRELOAD": f"{PRELOAD}:{CUPTI}", "ASSAY_CUDA_TRACE": "1", "FAKE_CUPTI_KERNELS": kernel}
         words = ("--problem", SHAPES[0], "--precision", "fp16")
         executed = self.all_ok(*words, "--algorithm", "graph", count=1, FAKE_CUPTI_US_engine_67="3", **traced)[0]["executed"]
-        self.assertEqual((executed["evidence"], executed["kernels_s"]), ("trace", 3e-6))
+        self.assertEqual((executed["evidence"], executed["kernels_s"], executed["chosen_by_trace"]), ("trace", 3e-6, 4))
         self.assertRegex(executed["implementation"], f"eng67_k2=3 TENSOR_CORE: {kernel}")
         # The older interface takes the first algorithm whose kernel is no transform. A plan that breaks is left out.
         for variables, algorithm in (({"FAKE_CUPTI_US_engine_65": "4"}, "graph"), ({}, "direct"),
@@ -205,6 +206,23 @@ class Rows(RunTest):
         # Notes are believed as far as the names of the kernels do not contradict them.
         row = self.rows("--problem", SHAPES[0], "--algorithm", "graph", code=6, **traced)[0]
         self.assertIn("fp32 was computed on tensor cores", row["reason"])
+
+    def test_without_a_trace_the_fastest_is_found_by_events(self):
+        words = ("--problem", SHAPES[0], "--precision", "fp16")
+        for us, engine in (("98", "eng65"), ("96", "eng67")):
+            held = {"FAKE_GPU_WORK_US": "100", "FAKE_GPU_WORK_US_engine_67": us, "FAKE_GPU_SUBMIT_US": "300"}
+            executed = self.all_ok(*words, "--algorithm", "graph", count=1, **held)[0]["executed"]
+            self.assertIn(engine, executed["implementation"])
+            self.assertEqual((executed["evidence"], executed["chosen_by_events"]), ("library", 4))
+            self.assertNotIn("kernels_s", executed)
+            # Times that contain the host's decide nothing: the library's first proposal is taken.
+            executed = self.all_ok(*words, "--algorithm", "graph", count=1, FAKE_GPU_HOLDS="0", **held)[0]["executed"]
+            self.assertIn("eng65", executed["implementation"])
+            self.assertNotIn("chosen_by_events", executed)
+        for variables, algorithm in (({"FAKE_GPU_WORK_US_engine_65": "80"}, "graph"), ({}, "winograd_nonfused"),
+                                     ({"FAKE_GPU_WORK_US_engine_65": "80", "FAKE_CUDNN_FAILS": "engine_65"}, "winograd_nonfused")):
+            row = self.all_ok(*words, count=1, FAKE_GPU_WORK_US="100", **variables)[0]
+            self.assertEqual(row["executed"]["algorithm"], algorithm)
 
     @unittest.skipUnless(CUPTI.exists(), "built without CUPTI")
     def test_a_plan_that_cannot_be_judged_is_left_out(self):
@@ -232,7 +250,7 @@ class Rows(RunTest):
                      BIN / "assay-conv", "--all-ranks", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
                      "--problem", SHAPES[0], "--out", out, *words) for given in (of_both, of_both | of_one)]
             self.command(MPIRUN, *rank[0], ":", *rank[1], code=code,
-                         env=self.environment(ASSAY_CUDA_TRACE="0", **{f"OMPI_{name}": "1" for name in mpi}))
+                         env=self.environment(ASSAY_CUDA_TRACE="0", FAKE_GPU_WORK_US="1", **{f"OMPI_{name}": "1" for name in mpi}))
             self.assertIn(found, json.dumps(json.loads(out.read_text())["rows"], separators=(",", ":")))
 
     def test_a_process_takes_the_gpu_of_its_local_rank(self):
@@ -244,7 +262,7 @@ class Rows(RunTest):
     def energy(self, **variables):
         """The row of half a second of runs, beside a fake NVML. A busy machine may stop the process between its runs."""
         for _ in range(10):
-            row = self.all_ok("--problem", SHAPES[0], "--algorithm", "gemm", count=1, LD_PRELOAD=f"{PRELOAD}:{NVML}",
+            row = self.all_ok("--problem", SHAPES[0], "--algorithm", "gemm", count=1, LD_PRELOAD=f"{PRELOAD}:{NVML}", FAKE_GPU_WORK_US="-1",
                               limits=("--precision-target", "1e-9", "--max-time", "0.5"), **variables)[0]
             if "done between the runs" not in str(row["energy_reason"]):
                 break

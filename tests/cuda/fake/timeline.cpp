@@ -9,8 +9,10 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
 
 extern "C" int fake_gpu_captures();
+extern "C" __attribute__((weak)) const char* fake_cudnn_ran();
 
 namespace fake {
 namespace {
@@ -105,7 +107,9 @@ void begin_work(const void* stream) {
 
 void end_work(std::size_t pieces) {
   if (--depth > 0 || fake_gpu_captures() != 0) return;
-  const double each = number("FAKE_GPU_WORK_US", -1);
+  double each = number("FAKE_GPU_WORK_US", -1);
+  if (fake_cudnn_ran != nullptr)
+    each = number((std::string("FAKE_GPU_WORK_US_") + fake_cudnn_ran()).c_str(), each);
   Task task;
   task.submitted = begun;
   task.cost = each < 0 ? now() - begun : 1e-6 * each * static_cast<double>(pieces);

@@ -2,7 +2,8 @@
 // The clock of the fake GPU: when each stream has done its work, whenever the host has submitted
 // it. All seconds are those of the monotonic clock.
 //
-//   FAKE_GPU_WORK_US=N     what each piece of work takes (default: what it took the host)
+//   FAKE_GPU_WORK_US=N     what each piece of work takes (default, or -1: what it took the host)
+//   FAKE_GPU_WORK_US_NAME=N  the same from a run of cuDNN's algorithm NAME to that of another
 //   FAKE_GPU_SUBMIT_US=N   what it costs the host to submit one (default 0): the GPU idles then
 //   FAKE_GPU_QUEUE=N       pieces that a stream takes while its GPU waits (default 1024)
 

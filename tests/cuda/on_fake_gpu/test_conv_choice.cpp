@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "assay/test_paths.hpp"
 #include "comm/forwarding.hpp"
 #include "core/program/plugins.hpp"
@@ -37,6 +39,7 @@ class WithAnother final : public ForwardingCommunicator {
 
 TEST(ConvOnRanks, TakeWhatAllOfThemHave) {
   ONLY_ON_THE_FAKE_GPU();
+  setenv("FAKE_GPU_WORK_US", "1", 1);  // equal durations: the first is taken
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   Result<Backend*> opened = plugins.open("cuda");
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) GTEST_SKIP() << refusal->reason;
@@ -66,6 +69,7 @@ TEST(ConvOnRanks, TakeWhatAllOfThemHave) {
       EXPECT_NE(ran.find(trial.taken), std::string::npos) << ran;
     }
   }
+  unsetenv("FAKE_GPU_WORK_US");
 }
 
 }  // namespace test_conv_choice

@@ -56,9 +56,12 @@ for source in "$root"/kernels/cuda/*.cpp "$root"/support/cuda/*.cpp; do
     -I"$root" -I"$build/generated" ${eigen:+-isystem "$eigen"} -isystem "$toolkit/include" -c "$source" -o "$object"
   objects+=("$object")
 done
-"$clang" -x cuda --cuda-path="$toolkit" --cuda-gpu-arch=sm_70 --cuda-gpu-arch=sm_80 --cuda-gpu-arch=sm_90 -std=c++17 -O2 -fPIC -Wall -Werror \
-  -Wno-unknown-cuda-version -fvisibility=hidden -I"$root" -c "$root/kernels/cuda/stream_kernels.cu" -o "$folder/stream_kernels.o"
-objects+=("$folder/stream_kernels.o")
+for source in "$root"/kernels/cuda/*.cu; do
+  object=$folder/$(basename "$source").o
+  "$clang" -x cuda --cuda-path="$toolkit" --cuda-gpu-arch=sm_70 -std=c++20 -O2 -fPIC -Wall -Werror -Wno-unknown-cuda-version \
+    -fvisibility=hidden -DFMT_SHARED -I"$root" -I"$build/generated" -c "$source" -o "$object"
+  objects+=("$object")
+done
 "${CXX:-g++}" -shared -fopenmp -o "$folder/machine/lib/assay/libassay_cuda.so" "${objects[@]}" "$build/archive/libassay_kernels.a" \
   -L"$build/lib" -lassay_core "$toolkit"/lib64/lib*.so.* -lfmt -ldl -Wl,--no-undefined \
   -Wl,-rpath,"$nvidia/cuda_runtime/lib:$nvidia/cublas/lib:$nvidia/cudnn/lib"

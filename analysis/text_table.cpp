@@ -217,6 +217,10 @@ std::string shortened(const std::string& text, std::size_t width) {
   return text.substr(0, end) + "…";
 }
 
+std::string digits(const std::optional<double>& number) {
+  return number ? nlohmann::json(*number).dump() : "";
+}
+
 std::vector<Column> titled(const std::vector<std::string>& titles) {
   std::vector<Column> columns;
   for (const std::string& title : titles)

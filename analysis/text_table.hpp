@@ -65,6 +65,9 @@ struct Line {
   void add(Cell cell);
 };
 
+/// All digits of a number, as JSON has them; "" if there is none.
+std::string digits(const std::optional<double>& number);
+
 /// Columns of these titles; one that begins with ">" is aligned right.
 std::vector<Column> titled(const std::vector<std::string>& titles);
 

@@ -10,8 +10,6 @@
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
 /// "rate 0.0123, optimizer adam".
@@ -30,6 +28,13 @@ std::vector<std::string> drawn_names(const Ensemble& ensemble) {
 
 const std::map<std::string, std::string>& draw_of(const Ensemble& ensemble, int member) {
   return ensemble.draws.at(static_cast<std::size_t>(member));
+}
+
+std::string drawn_text(const Ensemble& ensemble, int member, const std::string& name,
+                       const char* otherwise) {
+  const auto& draw = draw_of(ensemble, member);
+  const auto value = draw.find(name);
+  return value == draw.end() ? otherwise : value->second;
 }
 
 /// "1 crashed (exit 139), 3 missing".
@@ -79,11 +84,8 @@ Table ranking_table(const Ensemble& ensemble) {
   table.add({"place", true}, [](std::size_t i) { return std::to_string(i + 1); });
   table.add({"member", true}, [&](std::size_t i) { return std::to_string(ranking[i].member); });
   for (const std::string& name : drawn_names(ensemble))
-    table.add({name, true}, [&](std::size_t i) {
-      const auto& draw = draw_of(ensemble, ranking[i].member);
-      const auto value = draw.find(name);
-      return value == draw.end() ? std::string("-") : value->second;
-    });
+    table.add({name, true},
+              [&](std::size_t i) { return drawn_text(ensemble, ranking[i].member, name, "-"); });
   if (ensemble.rungs.size() > 1)
     table.add({"rung", true}, [&](std::size_t i) {
       return fmt::format("{}{}", ranking[i].rung + 1,
@@ -158,30 +160,27 @@ std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) 
 }
 
 std::string ensemble_csv(const Ensemble& ensemble) {
-  std::vector<std::string> fields = {"place", "member"};
-  for (const std::string& name : drawn_names(ensemble)) fields.push_back(name);
-  for (const char* name : {"rung", "state", "epochs", "quality", "seconds", "reason"})
-    fields.emplace_back(name);
-  std::vector<json> records;
-  const auto record = [&](int member, int rung) -> json& {
-    json& fields_of_member = records.emplace_back(json::object());
-    for (const auto& [name, value] : draw_of(ensemble, member)) fields_of_member[name] = value;
-    fields_of_member["member"] = member;
-    fields_of_member["rung"] = rung + 1;
-    return fields_of_member;
+  const std::vector<std::string> names = drawn_names(ensemble);
+  std::vector<std::string> titles{"place",  "member",  "rung",    "state",
+                                  "epochs", "quality", "seconds", "reason"};
+  titles.insert(titles.begin() + 2, names.begin(), names.end());
+  Table table{titled(titles)};
+  const auto add = [&](const std::string& place, int member, int rung,
+                       const std::vector<std::string>& cells) {
+    std::vector<std::string>& all = table.lines.emplace_back().cells;
+    all = {place, std::to_string(member)};
+    for (const std::string& name : names) all.push_back(drawn_text(ensemble, member, name, ""));
+    all.push_back(std::to_string(rung + 1));
+    all.insert(all.end(), cells.begin(), cells.end());
   };
   int place = 0;
   for (const RankedMember& member : ensemble.summary.ranking)
-    record(member.member, member.rung)
-        .update({{"place", ++place},
-                 {"state", member.reached ? "reached" : "not reached"},
-                 {"epochs", member.epochs},
-                 {"quality", member.quality},
-                 {"seconds", member.seconds},
-                 {"reason", stopped_text(ensemble, member.member)}});
+    add(std::to_string(++place), member.member, member.rung,
+        {member.reached ? "reached" : "not reached", std::to_string(member.epochs),
+         digits(member.quality), digits(member.seconds), stopped_text(ensemble, member.member)});
   for (const UnrankedMember& member : ensemble.summary.unranked)
-    record(member.member, member.rung).update({{"state", member.state}, {"reason", member.reason}});
-  return csv_of(fields, records);
+    add("", member.member, member.rung, {member.state, "", "", "", member.reason});
+  return csv_table(table);
 }
 
 }  // namespace assay

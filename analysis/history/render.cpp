@@ -291,26 +291,18 @@ std::string render_history(const History& history, bool markdown) {
 }
 
 std::string history_csv(const History& history) {
-  std::vector<nlohmann::json> records;
+  Table table{titled({"id", "hardware", "system", "time", "run", "value_s", "low_s", "high_s",
+                      "launches", "software", "change_point"})};
   for (const RowHistory& series : history.series)
     for (std::size_t i = 0; i < series.points.size(); ++i) {
       const Point& point = series.points[i];
       const auto changes = std::ranges::count(series.verdict.changes, i, &LevelChange::index);
-      records.push_back({{"id", series.id},
-                         {"hardware", series.hardware},
-                         {"system", series.system},
-                         {"time", point.when},
-                         {"run", point.run},
-                         {"value_s", point.value},
-                         {"low_s", number_or_null(point.low)},
-                         {"high_s", number_or_null(point.high)},
-                         {"launches", point.launches},
-                         {"software", point.software_hash},
-                         {"change_point", changes}});
+      table.lines.push_back(
+          {{series.id, series.hardware, series.system, point.when, point.run, digits(point.value),
+            digits(point.low), digits(point.high), std::to_string(point.launches),
+            point.software_hash, std::to_string(changes)}});
     }
-  return csv_of({"id", "hardware", "system", "time", "run", "value_s", "low_s", "high_s",
-                 "launches", "software", "change_point"},
-                records);
+  return csv_table(table);
 }
 
 std::string history_junit(const History& history) {

@@ -29,16 +29,14 @@ std::string matrix_text(const Results& results, const TableOptions& options) {
 }
 
 std::string matrix_csv(const Results& results, const TableOptions& options) {
-  std::vector<nlohmann::json> records;
+  Table list{titled({"matrix", "line", "column", "value"})};
   for (const auto& [title, higher, table] : chosen_matrices(results, options))
     for (const Line& line : table.lines)
       for (std::size_t i = 1; i < line.numbers.size(); ++i)
         if (line.numbers[i])
-          records.push_back({{"matrix", title},
-                             {"line", line.cells[0]},
-                             {"column", table.columns[i].title},
-                             {"value", *line.numbers[i]}});
-  return csv_of({"matrix", "line", "column", "value"}, records);
+          list.lines.push_back(
+              {{title, line.cells[0], table.columns[i].title, digits(line.numbers[i])}});
+  return csv_table(list);
 }
 
 }  // namespace assay

@@ -16,6 +16,16 @@
 
 namespace assay {
 
+std::string size_text(double bytes) {
+  const char* unit = "B";
+  for (const char* larger : {"KiB", "MiB", "GiB", "TiB", "PiB"}) {
+    if (bytes < 1024) break;
+    bytes /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{:.4g} {}", bytes, unit);
+}
+
 namespace {
 
 /// A device over all rows that tell of it.
@@ -270,17 +280,6 @@ Matrix matrix_of(const std::string& title, const Grid& grid) {
     }
   }
   return matrix;
-}
-
-/// "64 MiB".
-std::string size_text(double bytes) {
-  const char* unit = "B";
-  for (const char* larger : {"KiB", "MiB", "GiB"}) {
-    if (bytes < 1024) break;
-    bytes /= 1024;
-    unit = larger;
-  }
-  return fmt::format("{:.4g} {}", bytes, unit);
 }
 
 /// The settings of copies that are not the same in all of them.

@@ -39,4 +39,7 @@ struct Matrix {
 /// (`assay run --pairs`). A matrix has at least two numbers.
 std::vector<Matrix> matrices_of(const Results& results, const SeriesList& all);
 
+/// A size for people: "64 MiB".
+std::string size_text(double bytes);
+
 }  // namespace assay

@@ -31,19 +31,22 @@ json by_size(const Results& results, const SeriesList& all) {
     std::string mark;
     for (const std::size_t i : measured.series) mark = worse_mark(mark, mark_of(all[i]));
     json curve = {{"group", name_plot(*firsts.back())},
-                  {"rows", measured.series},
-                  {"bytes", measured.bytes},
-                  {"seconds", measured.seconds},
-                  {"busbw", measured.busbw},
+                  {"points", json::array()},
                   {"mark", mark},
                   {"fit", nullptr},
                   {"r_squared", measured.fit ? json(measured.fit->r_squared) : json()},
                   {"least", measured.fit || measured.withholds ? least_text(measured) : "-"},
                   {"withheld", measured.rivals > 0 && !measured.comparable &&
                                    (measured.fit || measured.withholds)}};
+    for (std::size_t i = 0; i < measured.bytes.size(); ++i)
+      curve["points"].push_back({{"row", measured.series[i]},
+                                 {"bytes", measured.bytes[i]},
+                                 {"seconds", measured.seconds[i]},
+                                 {"busbw", measured.busbw[i]}});
     if (measured.fits())
       curve["fit"] = {{"alpha", measured.fit->alpha},
                       {"beta", measured.fit->beta},
+                      {"bandwidth", measured.fit->beta > 0 ? json(1 / measured.fit->beta) : json()},
                       {"worst", measured.fit->worst},
                       {"held_out", number_or_null(measured.fit->held_out)}};
     else

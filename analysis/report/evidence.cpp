@@ -13,6 +13,7 @@
 #include "analysis/blame_table.hpp"
 #include "analysis/burn_summary.hpp"
 #include "analysis/report/parts.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay::report {
 
@@ -23,10 +24,27 @@ namespace {
 constexpr std::size_t most_lines = 500;   ///< of a table of nodes; the others are in the files
 constexpr std::size_t most_courses = 12;  ///< that a plot can show
 
-json table_json(const std::string& title, const assay::Table& table, const char* heat = nullptr) {
+json table_json(const std::string& title, const assay::Table& table) {
   json page_table = json_table(table);
   page_table["title"] = title;
-  if (heat != nullptr) page_table["heat"] = heat;
+  return page_table;
+}
+
+/// A matrix: its lines have the ratios of their numbers to the median of all, above 1 faster.
+json matrix_json(const Matrix& matrix) {
+  json page_table = table_json(matrix.title, matrix.table);
+  std::vector<double> positive;
+  for (const assay::Line& line : matrix.table.lines)
+    for (const auto& number : line.numbers)
+      if (number > 0) positive.push_back(*number);
+  const double middle = median(positive);
+  for (json& line : page_table["lines"])
+    for (const json& number : line["numbers"]) {
+      const double ratio = number > 0 ? number.get<double>() / middle : 0;
+      line["ratios"].push_back(ratio > 0 ? json(matrix.higher_is_better ? ratio : 1 / ratio)
+                                         : json());
+    }
+  page_table["matrix"] = true;
   return page_table;
 }
 
@@ -80,9 +98,7 @@ json burn_section(const Results& results, const SeriesList& all) {
 
 json link_tables(const Results& results, const SeriesList& all) {
   json tables = json::array();
-  for (const Matrix& matrix : matrices_of(results, all))
-    tables.push_back(
-        table_json(matrix.title, matrix.table, matrix.higher_is_better ? "higher" : "lower"));
+  for (const Matrix& matrix : matrices_of(results, all)) tables.push_back(matrix_json(matrix));
   if (const assay::Table bisections = bisection_table(all); !bisections.lines.empty())
     tables.push_back(table_json("bisections", bisections));
   return tables;

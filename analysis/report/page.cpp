@@ -11,6 +11,7 @@
 namespace assay {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 namespace {
 
@@ -36,6 +37,31 @@ std::string replaced(const std::string& original, const std::map<char, std::stri
     else
       text += name->second;
   return text;
+}
+
+/// A list of objects with equal fields becomes an object of lists, which needs a third of the size;
+/// there, texts that repeat become places in a list of them.
+void pack(json& node) {
+  if (node.is_structured())
+    for (json& part : node) pack(part);
+  if (!node.is_array() || node.size() < 2 || !node[0].is_object() || node[0].empty()) return;
+  json columns;
+  for (const json& record : node)
+    for (const auto& [name, value] : record.items()) columns[name].push_back(value);
+  for (json& column : columns) {
+    if (column.size() != node.size()) return;  // the fields differ
+    std::map<std::string, std::size_t> places;
+    json texts = json::array(), at = json::array();
+    for (const json& value : column) {
+      if (!value.is_string()) break;
+      const auto [place, fresh] = places.emplace(value, texts.size());
+      if (fresh) texts.push_back(value);
+      at.push_back(place->second);
+    }
+    if (at.size() == node.size() && 2 * texts.size() < at.size())
+      column = {{"texts", texts}, {"places", at}};
+  }
+  node = {{"packed columns", columns}};
 }
 
 }  // namespace
@@ -66,6 +92,7 @@ std::string report_page(nlohmann::json document, const fs::path& assets) {
       plotly.clear();
     }
   }
+  pack(document);
   document["plotly_reason"] = missing.empty() ? nlohmann::json() : nlohmann::json(missing);
   std::string scripts;
   for (const char* name :

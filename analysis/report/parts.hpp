@@ -11,18 +11,6 @@
 
 namespace assay::report {
 
-/// A table of texts, so that repeated ones (backends, citations) are stored once and referred to by
-/// index.
-class Strings final {
- public:
-  std::size_t operator()(const std::string& text);
-  nlohmann::json list() const { return list_; }
-
- private:
-  std::map<std::string, std::size_t> places_;
-  nlohmann::json list_ = nlohmann::json::array();
-};
-
 /// {machines, suites, first, last}: the head of the page.
 nlohmann::json head_part(const ReportInput& input);
 /// {code, word, text, also, note}: the most severe verdict of all inputs, and the others in "also".
@@ -32,24 +20,23 @@ nlohmann::json findings_part(const ReportInput& input, const SeriesList& all);
 /// True if the series is unsupported although its suite requires it.
 bool lacks_required(const Series& series);
 
-nlohmann::json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet,
-                         Strings& strings);
+nlohmann::json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet);
 /// The number of rows in all, of each status, and of ok rows that were disturbed, throttled or
 /// oversubscribed.
 std::map<std::string, std::size_t> count_rows(const SeriesList& all, const FleetSummary& fleet);
-nlohmann::json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines,
-                             Strings& strings);
+nlohmann::json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines);
 
 nlohmann::json roofline_part(const Results& results, const SeriesList& all);
-nlohmann::json precision_part(const SeriesList& all, Strings& strings);
+nlohmann::json precision_part(const SeriesList& all);
 nlohmann::json scaling_part(const Results& results, const SeriesList& all);
 nlohmann::json collectives_part(const Results& results, const SeriesList& all);
 /// Trainings to a target accuracy, by global batch size.
 nlohmann::json convergence_part(const Results& results, const SeriesList& all);
 nlohmann::json nodes_part(const Results& results, const SeriesList& all);
 /// Rows tell more than their times: a list of sections {id, title, text, tables, notes, curves}.
-/// The tables have the texts that a terminal shows: {title, heat, columns, lines: {cells, numbers,
-/// note}}; `heat`: "higher" or "lower" if the table is a matrix to be drawn, by what is better.
+/// The tables have the texts that a terminal shows: {title, columns, lines: {cells, numbers,
+/// note}}. If a table is a `matrix`, to be drawn, its lines have `ratios` to the median, above 1
+/// faster.
 nlohmann::json evidence_part(const Results& results, const SeriesList& all,
                              const FleetSummary& fleet);
 /// The sections of it that are of single nodes: devices and burn-in.
@@ -61,9 +48,9 @@ nlohmann::json environments_part(const Results& results);
 /// is that of the host, which is left out.
 std::string fleet_name(const std::string& system, const ResultEnvironment& environment);
 
-/// Records with equal fields as {field: list of values}, which needs a third of the size; null for
-/// an empty list.
-nlohmann::json to_columns(const nlohmann::json& records);
+/// Adds NAME_text, its text for people, to each number or list of numbers NAME of this part of the
+/// document that the page shows. The numbers below `under` are written as that is.
+void add_texts(nlohmann::json& part, const std::string& name, const std::string& under = "");
 
 /// The status of the series; "published" for a published number, since Assay has not verified it.
 std::string shown_status(const Series& series);

@@ -58,10 +58,10 @@ json roofline_part(const Results& results, const SeriesList& all) {
                      {"label", systems.size() > 1 ? name : roof.label},
                      {"flops_per_s", median(roof.flops)},
                      {"bytes_per_s", median(roof.bytes)}});
-  return {{"roofs", lines}, {"points", to_columns(points)}};
+  return {{"roofs", lines}, {"points", points}};
 }
 
-json precision_part(const SeriesList& all, Strings& strings) {
+json precision_part(const SeriesList& all) {
   json points = json::array();
   for (const PrecisionGroup& group : precision_groups(all)) {
     const bool other = std::any_of(group.begin(), group.end(), [](const PrecisionRow& row) {
@@ -75,7 +75,7 @@ json precision_part(const SeriesList& all, Strings& strings) {
       const OverFp32 speedup = row.speedup.value_or(OverFp32{});
       points.push_back({{"row", row.series - all.data()},
                         {"reference", row.fp32 - all.data()},
-                        {"executed", strings(row.precision)},
+                        {"executed", row.precision},
                         {"speedup", speedup.value},
                         {"low", speedup.interval ? json(speedup.interval->low) : json()},
                         {"high", speedup.interval ? json(speedup.interval->high) : json()},
@@ -85,7 +85,7 @@ json precision_part(const SeriesList& all, Strings& strings) {
                         {"error", *error}});
     }
   }
-  return to_columns(points);
+  return points.empty() ? json() : points;
 }
 
 }  // namespace assay::report

@@ -99,6 +99,7 @@ void add_documents(const ReportInput& input, json& document) {
       shown = report::condensed_acceptance(*acceptance);
     else
       std::visit([&](const auto& content) { shown = content; }, named.content);
+    report::add_texts(shown, named.kind());
     shown["file"] = named.name;
     document["files"].push_back(
         {{"name", named.name}, {"kind", named.kind()}, {"command", text_of(shown, "command")}});
@@ -111,38 +112,39 @@ json report_document(const ReportInput& input) {
   SeriesList all = series_of(input.results);
   report::adopt_fleet(input.fleet, all);
   const bool fleet = !input.fleet.rows.empty();
-  report::Strings strings;
   json document = {{"title", input.title},
                    {"made", utc_now()},
                    {"version", version()},
                    {"speedup_header", speedup_header("{first}", "{second}")},
                    {"least_for_interval", least_for_interval}};
   const auto add = [&](const char* part, json value) {
+    report::add_texts(value, part);
     if (!value.is_null()) document[part] = std::move(value);
   };
   document["files"] = result_entries(input);
   add_documents(input, document);
-  document["head"] = report::head_part(input);
+  add("head", report::head_part(input));
   document["verdict"] = report::verdict_part(input, all);
   document["findings"] = report::findings_part(input, all);
-  add("rows", report::rows_part(input.results, all, input.fleet, strings));
+  add("rows", report::rows_part(input.results, all, input.fleet));
   if (!all.empty()) document["counts"] = report::count_rows(all, input.fleet);
   if (fleet)
-    document["fleet"] = {
-        {"rows", input.fleet.rows.size()},      {"nodes", report::largest_count(input.fleet)},
-        {"verified", input.fleet.verified},     {"unsupported", input.fleet.unsupported},
-        {"listed_above", report::listed_above}, {"not_listed", input.fleet.not_listed}};
+    add("fleet", {{"rows", input.fleet.rows.size()},
+                  {"nodes", report::largest_count(input.fleet)},
+                  {"verified", input.fleet.verified},
+                  {"unsupported", input.fleet.unsupported},
+                  {"listed_above", report::listed_above},
+                  {"not_listed", input.fleet.not_listed}});
   document["several_environments"] = ids_repeat(all);
-  add("speedups", report::speedups_part(all, input.baselines, strings));
+  add("speedups", report::speedups_part(all, input.baselines));
   add("roofline", report::roofline_part(input.results, all));
-  add("precision", report::precision_part(all, strings));
+  add("precision", report::precision_part(all));
   add("collectives", report::collectives_part(input.results, all));
   add("scaling", report::scaling_part(input.results, all));
   add("convergence", report::convergence_part(input.results, all));
   add("nodes", fleet ? input.fleet.nodes : report::nodes_part(input.results, all));
   add("evidence", report::evidence_part(input.results, all, input.fleet));
   add("environments", report::environments_part(input.results));
-  document["strings"] = strings.list();
   return document;
 }
 

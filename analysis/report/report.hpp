@@ -41,7 +41,7 @@ struct ReportInput {
 /// fleet (analysis/report/fleet.hpp) keeps only medians and the rows that need attention.
 ReportInput load_report(const std::vector<std::string>& files);
 
-/// Parts without data are absent. Texts of rows are indices into "strings".
+/// Parts without data are absent. A number NAME that the page shows has its text, NAME_text.
 nlohmann::json report_document(const ReportInput& input);
 
 /// JSON text that is safe in a <script> element: nothing in it ends the element or begins a

@@ -23,8 +23,6 @@ choose_look();
 // A narrow page gives all room to the data: names stand in the legend, the pointer tells the rest.
 const is_narrow = (width) => width < 640;
 
-const unit = (name) => (value) => human(value, name), seconds = unit('s');
-
 const axis = (title, more) => ({
   title: {text: title, standoff: 14},
   gridcolor: look.grid,
@@ -34,64 +32,31 @@ const axis = (title, more) => ({
   automargin: true,
   ...more
 });
-// "100 k", "64 KiB" for a tick: no digit more than it needs.
-function brief(value, unit) {
-  const step = Math.floor(Math.log10(value) / 3 + 1e-9);
-  if (step < -3 || step > 6) return value.toExponential(0).replace('e+', 'e') + ' ' + unit;
-  const number = String(Number((value / 1000 ** step).toPrecision(3)));
-  return unit || prefixes[step + 3] ? number + ' ' + prefixes[step + 3] + unit : number;
-}
-function binary(bytes) {
-  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-  const step = Math.min(Math.floor(Math.log2(bytes) / 10 + 1e-9), names.length - 1);
-  return Number((bytes / 1024 ** step).toPrecision(3)) + ' ' + names[step];
-}
-function power_of_ten(value) {
-  const digits = '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079';
-  let exponent = Math.round(Math.log10(value)), digit = Number((value / 10 ** exponent).toPrecision(2));
-  if (digit < 1) [digit, exponent] = [digit * 10, exponent - 1];
-  return (digit === 1 ? '' : digit + '\u00b7') + '10' + [...String(exponent)].map((c) => digits[c] || '\u207b').join('');
-}
-
-// Some 5 ticks from `low` to `high` in even steps.
-function even_ticks(low, high) {
-  const rough = (high - low) / 5, unit = 10 ** Math.floor(Math.log10(rough));
-  const step = unit * [1, 2, 5, 10].find((digit) => digit * unit >= rough * 0.999);
-  const list = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-9); ++i)
-    list.push(Number((i * step).toPrecision(6)));
-  return list;
-}
-// Some 9 ticks at most from `low` to `high`: powers of ten, with 2 and 5 between them where there is room.
+// Some 9 ticks at most from `low` to `high`: powers of ten, with 2 and 5 between them where there is room. Undefined where
+// the range is so short that Plotly's own ticks, which are even, are better.
 function log_ticks(low, high) {
   const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high)), decades = Math.log10(high / low);
   const powers = (every, digits) => Array.from({length: last - first + 1}, (_, i) => first + i)
                                         .filter((power) => power % every === 0)
                                         .flatMap((power) => digits.map((digit) => Number(digit + 'e' + power)))
                                         .filter((value) => value >= low * 0.999 && value <= high * 1.001);
-  if (decades < 0.8) return even_ticks(low, high);
+  if (decades < 0.8) return undefined;
   return decades < 3 ? powers(1, [1, 2, 5]) : powers(Math.ceil(decades / 8), [1]);
 }
-function binary_ticks(low, high) {
-  const first = Math.ceil(Math.log2(low)), last = Math.floor(Math.log2(high)), step = Math.ceil((last - first + 1) / 9);
-  const list = [];
-  for (let power = Math.ceil(first / step) * step; power <= last; power += step) list.push(2 ** power);
-  return list;
-}
-// A logarithmic axis over all of `values`, with the ticks that `find_ticks` finds and `show` writes.
-function log_axis(title, values, show, find_ticks = log_ticks) {
+// A logarithmic axis over all of `values`.
+function log_axis(title, values, tickformat = '.4~r') {
   const good = values.filter((value) => known(value) && value > 0);
   if (!good.length) return axis(title, {range: [0, 1], showticklabels: false, showgrid: false, zeroline: false});
-  const room = 1.25, low = Math.min(...good) / room, high = Math.max(...good) * room, tickvals = find_ticks(low, high);
+  const room = 1.25, low = Math.min(...good) / room, high = Math.max(...good) * room;
   const range = [Math.log10(low), Math.log10(high)];
-  return axis(title, {type: 'log', range, tickmode: 'array', tickvals, ticktext: tickvals.map(show)});
+  return axis(title, {type: 'log', range, tickvals: log_ticks(low, high), tickformat});
 }
-// Counts (of ranks, of images) on a logarithmic axis: those that have room. `counts` are in their order.
-function count_axis(title, counts) {
+// Counts (of ranks, of images, of bytes) on a logarithmic axis: those that have room. `counts` are in their order.
+function count_axis(title, counts, text = String, room = 0.05) {
   const whole = Math.log(counts[counts.length - 1] / counts[0]) || 1, ticks = [];
   for (const count of counts)
-    if (!ticks.length || Math.log(count / ticks[ticks.length - 1]) / whole > 0.05) ticks.push(count);
-  return axis(title, {type: 'log', tickvals: ticks, ticktext: ticks.map(String)});
+    if (!ticks.length || Math.log(count / ticks[ticks.length - 1]) / whole > room) ticks.push(count);
+  return axis(title, {type: 'log', tickvals: ticks, ticktext: ticks.map(text)});
 }
 
 const is_disturbed = (point) => point.mark === '!' || point.mark === '\u00b0';

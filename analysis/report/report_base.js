@@ -1,7 +1,15 @@
 'use strict';
 // Small things that all parts use. Data reach the page as text nodes and attributes alone, never as markup.
 
-const report = JSON.parse(document.getElementById('data').textContent);
+// A list of records comes as columns, a column of texts that repeat as places in a list.
+function unpacked(columns) {
+  const lists = Object.entries(columns).map(
+      ([name, list]) => [name, list.texts ? list.places.map((place) => list.texts[place]) : list]);
+  return lists[0][1].map((_, i) => Object.fromEntries(lists.map(([name, list]) => [name, list[i]])));
+}
+const report = JSON.parse(
+    document.getElementById('data').textContent,
+    (_, value) => value && value['packed columns'] ? unpacked(value['packed columns']) : value);
 
 // A part that is null or undefined (there is no reason for it) is passed over.
 function append(parent, ...children) {
@@ -35,32 +43,9 @@ function delayed(act, wait) {
   };
 }
 
-// --- numbers: SI units in the data, three digits with a prefix for people, all digits in the tooltip
-const prefixes = ['n', '\u00b5', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
-const digits = (value) =>
-    Math.abs(value) < 9.995 ? value.toFixed(2) : Math.abs(value) < 99.95 ? value.toFixed(1) : value.toFixed(0);
+// --- numbers: SI units in the data; the text of a number NAME for people is NAME_text
 const known = (value) => typeof value === 'number' && Number.isFinite(value);
-// A function that writes what is known by `write`, and all else as a dash.
-const or_dash = (write) => (value) => known(value) ? write(value) : '\u2013';
-function human(value, unit) {
-  if (!known(value)) return '\u2013';
-  if (value === 0) return '0 ' + unit;
-  if (unit === 's' && Math.abs(value) >= 999.5) return value.toFixed(0) + ' s';
-  let step = Math.floor(Math.log10(Math.abs(value)) / 3);
-  if (Math.abs(value) / 1000 ** step >= 999.5) ++step;
-  if (step < -3 || step > 6) return value.toExponential(2) + ' ' + unit;
-  return digits(value / 1000 ** step) + ' ' + prefixes[step + 3] + unit;
-}
-// Three digits of every ratio: a small one must not read as none.
-const times = or_dash((value) => {
-  if (value > 0 && value < 1e-4) return value.toExponential(2) + '\u00d7';
-  return (value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value)) + '\u00d7';
-});
-const percent = or_dash((value) => (100 * value).toFixed(1) + ' %');
-const error_text = or_dash((value) => value === 0 ? '0' : value.toExponential(1));
-const plain = or_dash((value) => String(Number(value.toPrecision(4))));
-const fixed = (count) => or_dash((value) => value.toFixed(count));
-const range = (low, high, show) => known(low) && known(high) ? show(low) + ' \u2026 ' + show(high) : '\u2013';
+const range = (low, high) => low && high ? low + ' \u2026 ' + high : '\u2013';
 // The speedup, which is shown, from a ratio of times (new over base).
 const speedup_of = (ratio) => known(ratio) && ratio > 0 ? 1 / ratio : null;
 // The words of analysis/ratio.cpp, as the beginning of a sentence.
@@ -119,22 +104,7 @@ const breakable = (text) => String(text).split(/(?<=\/)/).flatMap((part, i) => i
 // A name on one line, where it is not too long for that.
 const whole = (text) => text.length > 32 ? element('span', {}, breakable(text)) : element('span', {class: 'whole'}, text);
 
-// --- rows: text columns are indices into report.strings
-const text_at = (index) => report.strings[index];
-// A list of records that came as columns.
-function records(part) {
-  const names = Object.keys(part || {});
-  return part ? part[names[0]].map((_, i) => Object.fromEntries(names.map((name) => [name, part[name][i]]))) : null;
-}
-const text_columns = new Set(report.rows ? report.rows.texts : []);
-const rows = (report.rows ? report.rows.values : []).map((values, index) => Object.fromEntries([
-  ['index', index],
-  ...report.rows.columns.map((name, i) => [name, text_columns.has(name) ? text_at(values[i]) : values[i]])
-]));
-if (report.roofline) report.roofline.points = records(report.roofline.points);
-report.precision = records(report.precision);
-report.speedups = records(report.speedups);
-for (const point of report.precision || []) point.executed = text_at(point.executed);
+const rows = each(report.rows).map((row, index) => ({index, ...row}));
 function label(row) {
   const parts = [row.benchmark, row.problem, row.direction, row.precision, row.backend, row.algorithm];
   return parts.filter(Boolean).join(' \u00b7 ');

@@ -22,27 +22,23 @@ function plot_pair(curves, ...plots) {
 }
 
 function fit_columns() {
-  const of_fit = (title, get, show, more) => measure(title, (curve) => curve.fit ? get(curve.fit) : null, show, '', more);
-  const alpha = (value, curve) =>
-      curve.fit ? seconds(value) + curve.mark + (value <= 0 ? ' (no latency seen)' : '') : curve.fit_reason;
-  const best = (curve) => Math.max(...curve.points.map((point) => point.busbw));
+  const of_fit = (title, name, more) => measure(
+      title, ({fit}) => fit ? fit[name] : null, '', {show: (_, {fit}) => fit && fit[name + '_text'], ...more});
+  const alpha = (value, {fit, mark, fit_reason}) =>
+      fit ? fit.alpha_text + mark + (value <= 0 ? ' (no latency seen)' : '') : fit_reason;
+  const best = ({points}) => points.reduce((best, point) => point.busbw > best.busbw ? point : best);
   return [
-    curve_column(), measure('Best bandwidth', best, unit('B/s'), 'down', own_mark),
-    of_fit('\u03b1', (fit) => fit.alpha, alpha),
-    of_fit('1/\u03b2', (fit) => fit.beta > 0 ? 1 / fit.beta : null, unit('B/s'), own_mark),
-    measure('R\u00b2', 'r_squared', fixed(4)), of_fit('Worst residual', (fit) => fit.worst, percent),
-    of_fit('Held-out error', (fit) => fit.held_out, percent), field('Least time', 'least'),
-    measure('Sizes', (curve) => curve.points.length, plain),
-    of_fit('\u03b2', (fit) => fit.beta, or_dash((beta) => beta.toExponential(2) + ' s/B'))
+    curve_column(), measure(
+        'Best bandwidth', (curve) => best(curve).busbw, 'down', {show: (_, curve) => best(curve).busbw_text, ...own_mark}),
+    of_fit('\u03b1', 'alpha', {show: alpha}), of_fit('1/\u03b2', 'bandwidth', own_mark), measure('R\u00b2', 'r_squared'),
+    of_fit('Worst residual', 'worst'), of_fit('Held-out error', 'held_out'), field('Least time', 'least'),
+    measure('Sizes', (curve) => curve.points.length), of_fit('\u03b2', 'beta')
   ];
 }
 
 function collectives() {
   const part = report.collectives;
   if (!part) return;
-  for (const curve of part.sizes)
-    curve.points = curve.rows.map(
-        (row, i) => ({row, bytes: curve.bytes[i], seconds: curve.seconds[i], busbw: curve.busbw[i]}));
   const withheld = 'No algorithm is called fastest, because one of them has no fitted line.';
   section(
       'collectives', 'Collectives',
@@ -58,13 +54,12 @@ function collectives() {
       part.ranks.length ? over_ranks(part.ranks) : null);
 }
 // A number of a point, and one that is also made of the first point of its curve.
-const point_measure = (title, get, show) => measure(title, get, show, '', row_mark);
-const curve_measure = (title, get, show) => measure(title, get, show, '', own_mark);
+const point_measure = (title, get) => measure(title, get, '', row_mark);
+const curve_measure = (title, get) => measure(title, get, '', own_mark);
 function over_ranks(all) {
   const columns = [
-    curve_column(), measure('Ranks', 'count', plain), measure('Message', 'bytes', binary),
-    point_measure('Time', 'seconds', seconds), point_measure('Bus bandwidth', 'busbw', unit('B/s')),
-    curve_measure('Of the fewest ranks\'', 'efficiency', percent)
+    curve_column(), measure('Ranks', 'count'), measure('Message', 'bytes'), point_measure('Time', 'seconds'),
+    point_measure('Bus bandwidth', 'busbw'), curve_measure('Of the fewest ranks\'', 'efficiency')
   ];
   return [
     subtitle('Over ranks'),
@@ -72,7 +67,7 @@ function over_ranks(all) {
         'Bus bandwidth of the largest message that ran with several numbers of ranks: a machine without ' +
         'contention keeps it.'),
     grouped_plots(all, false, (name, curves) => plot(
-        'Bus bandwidth of ' + name + ' over ranks', () => scaling_plot(curves, 'ranks', 'busbw', 'bus bandwidth'))),
+        'Bus bandwidth of ' + name + ' over ranks', () => scaling_plot(curves, 'ranks', 'busbw', 'bus bandwidth, B/s'))),
     fold('Table over ranks', data_table('Collectives over ranks', columns, points_of(all), by_row))
   ];
 }
@@ -82,8 +77,8 @@ function scaling_over(over) {
   if (!curves.length) return null;
   const columns = [
     curve_column(), is_weak ? field('Work', (curve) => curve.weak ? 'of each ' + over.slice(0, -1) : 'shared') : null,
-    measure(over, 'count', plain), point_measure('Time', 'seconds', seconds), curve_measure('Speedup', 'speedup', times),
-    measure('Ideal', 'ideal', times), curve_measure('Efficiency', 'efficiency', percent)
+    measure(over, 'count'), point_measure('Time', 'seconds'), curve_measure('Speedup', 'speedup'), measure('Ideal', 'ideal'),
+    curve_measure('Efficiency', 'efficiency')
   ];
   return [
     subtitle('Over ' + over),
@@ -113,11 +108,12 @@ function convergence() {
   const qualities = ['accuracy', 'correlation', 'iou'].filter((name) => points_of(curves).some((point) => name in point));
   const quality = qualities.length === 1 ? qualities[0] : 'quality';
   const title = 'Training to ' + (['accuracy', 'iou'].includes(quality) ? 'an ' : 'a ') + quality;
-  const spread = (what, show) => [(point) => point[what].median, (_, point) => spread_text(point[what], show)];
+  const spread = (title, what, more) =>
+      measure(title, (point) => point[what].median, '', {show: (_, point) => spread_text(point[what]), ...more});
   const columns = [
-    curve_column(), measure('Images of a step', 'images', plain), measure('Target', (point) => Number(point.target), plain),
-    field('Reached', (point) => point.reached + ' of ' + point.trials), measure('Epochs', ...spread('epochs', plain)),
-    point_measure('Time', ...spread('seconds', seconds)), ...qualities.map((name) => measure('Best ' + name, name, fixed(4)))
+    curve_column(), measure('Images of a step', 'images'), measure('Target', (point) => Number(point.target)),
+    field('Reached', (point) => point.reached + ' of ' + point.trials), spread('Epochs', 'epochs'),
+    spread('Time', 'seconds', row_mark), ...qualities.map((name) => measure('Best ' + name, name))
   ];
   section(
       'convergence', title,
@@ -128,26 +124,26 @@ function convergence() {
           'strip above. A bar that ends at the upper edge goes on.'),
       plot_pair(
           curves,
-          ['Epochs to the ' + quality + ' against the batch', () => convergence_plot(curves, quality, 'epochs', 'epochs', plain)],
-          ['Time to the ' + quality + ' against the batch', () => convergence_plot(curves, quality, 'seconds', 'time', seconds)]),
+          ['Epochs to the ' + quality + ' against the batch', () => convergence_plot(curves, quality, 'epochs', 'epochs')],
+          ['Time to the ' + quality + ' against the batch', () => convergence_plot(curves, quality, 'seconds', 'time')]),
       fold('Table of the trainings', data_table(
           title, columns, points_of(curves), {rows: (point) => point.rows})));
 }
 // Medians are points; trainings of which most do not reach the target have no number: they are crosses in a strip of their
 // own, above the axis.
-function convergence_plot(all, quality, wanted, title, show) {
+function convergence_plot(all, quality, wanted, title) {
   const reach = (point) => point[wanted], images = (point) => point.images, middle = (point) => reach(point).median;
   return curves_plot(all, (curves, points) => {
     const reached = points.filter((point) => known(middle(point))), medians = reached.map(middle);
     // The axis follows the medians: a bar is shown as far as it is not beyond twice the largest, or half of the least.
     const near = (end) => known(end) && end <= 2 * Math.max(...medians) && end >= 0.5 * Math.min(...medians);
     const ends = reached.flatMap((point) => [reach(point).low, reach(point).high]);
-    const yaxis = log_axis(title + ' to the ' + quality, [...medians, ...ends.filter(near)], show);
+    const yaxis = log_axis(wanted + ' to the ' + quality, [...medians, ...ends.filter(near)]);
     const edge = 10 ** yaxis.range[1];
     const data = curves.flatMap((curve) => {
       const color = colour_of(curve.place), legendgroup = 'c' + curve.place;
       const text = (point) => lines(
-          curve.full, point.images + ' images in a step', title + ': ' + spread_text(reach(point), show),
+          curve.full, point.images + ' images in a step', title + ': ' + spread_text(reach(point)),
           point.reached + ' of ' + point.trials + ' trials reached ' + curve.target);
       const good = curve.points.filter((point) => known(middle(point)));
       const bad = curve.points.filter((point) => !known(middle(point)));
@@ -172,10 +168,9 @@ function convergence_plot(all, quality, wanted, title, show) {
     return {data, layout: {showlegend: true, xaxis, yaxis: {...yaxis, domain: [0, 0.88]}, yaxis2: strip}};
   });
 }
-function spread_text(spread, show) {
-  const text = (value) => known(value) ? show(value) : 'not reached';
-  return text(spread.median) +
-      (spread.low === spread.high ? '' : ' (' + text(spread.low) + ' \u2026 ' + text(spread.high) + ')');
+function spread_text({low, high, ...spread}) {
+  const text = (name) => spread[name + '_text'] ?? 'not reached';
+  return text('median') + (low === high ? '' : ' (' + text('low') + ' \u2026 ' + text('high') + ')');
 }
 
 function nodes() {
@@ -184,14 +179,17 @@ function nodes() {
   const worst = (row) =>
       row.speedups.reduce((best, speedup, i) => known(speedup) && (best < 0 || speedup < row.speedups[best]) ? i : best, -1);
   const columns = [
-    field('Row', 'id', 'wide keep'), measure('Fleet median', 'fleet_median', seconds),
+    field('Row', 'id', 'wide keep'), measure('Fleet median', 'fleet_median'),
     field('Slowest node', (row) => part.hosts[worst(row)], '', {show: whole}),
-    measure('Node over the others', (row) => row.speedups[worst(row)], times, '', {mark: (row) => row.marks[worst(row)]}),
+    measure('Node over the others', (row) => row.speedups[worst(row)], '', {
+      show: (_, row) => row.speedups_text[worst(row)],
+      mark: (row) => row.marks[worst(row)]
+    }),
   ];
   const content = (list) => ({
     hosts: part.hosts,
     cases: list.map((row) => row.id),
-    cells: list.map((row) => row.speedups.map((speedup, i) => ({speedup, mark: row.marks[i]})))
+    cells: list.map((row) => row.speedups.map((speedup, i) => ({speedup, text: row.speedups_text[i], mark: row.marks[i]})))
   });
   const which = part.of_hosts > part.hosts.length ?
       'the ' + part.hosts.length + ' nodes of ' + part.of_hosts + ' that depart most' :

@@ -3,30 +3,36 @@
 const urgency = ['lost', 'slower', 'drifting', 'suspect', 'faster', 'steady', 'too short', 'no result'];
 
 function history_columns(document) {
-  const latest = document.settings.latest, last = (s) => s.points[s.points.length - 1];
+  const latest = document.settings.latest, last = (s) => s.points[s.points.length - 1] || {};
   // A number that is made of the last points has their mark.
   const mark = (s) => worst_mark(s.points.slice(-latest).map(mark_told));
-  const changes = (s) => s.change_points.map((c) => c.time.slice(0, 10) + ' ' + times(speedup_of(c.ratio))).join('; ');
-  const over = (key) => measure('Over ' + key, (s) => s[key] ? speedup_of(s[key].ratio) : null, times, '', {mark});
+  const changes = (s) => s.change_points.map((c) => c.time.slice(0, 10) + ' ' + c.ratio_text).join('; ');
+  const over = (key) => measure(
+      'Over ' + key, (s) => s[key] ? speedup_of(s[key].ratio) : null, '', {show: (_, s) => s[key] && s[key].ratio_text, mark});
   return [
     badge_column('State', 'state', 'choose keep'),
     field('Series', 'id', 'wide keep', {find: (s) => s.names.join(' ')}),
-    measure('Last', (s) => last(s) ? last(s).value : null, (value, s) => last(s) ? seconds(value) + mark_told(last(s)) : ''),
+    measure('Last', (s) => last(s).value, '', {show: (_, s) => last(s).value_text, mark: (s) => mark_told(last(s))}),
     over('anchored'), over('rolling'), field('Why', 'reason', 'wide'), field('System', 'system', 'choose fold short'),
-    measure('Points', (s) => s.points.length, String), field('Change points', changes, 'wide'),
+    measure('Points', (s) => s.points.length), field('Change points', changes, 'wide'),
   ];
 }
 
 // The answers of fresh launches to what was suspect (assay history --confirm).
 function confirmations(series) {
-  const asked = series.filter((s) => s.confirmation).map((s) => ({...s.confirmation, id: s.id}));
+  const asked = series.filter((s) => s.confirmation).map(({confirmation, id}) => ({
+    ...confirmation,
+    id,
+    speedup_interval: each(confirmation.interval).map(speedup_of).reverse(),
+    speedup_interval_text: each(confirmation.interval_text).reverse()
+  }));
   if (!asked.length) return null;
   const columns = [
     badge_column('Answer', 'answer', 'choose keep'), field('Series', 'id', 'wide keep'),
-    measure('New over promoted', (answer) => speedup_of(answer.ratio), times, 'keep'),
-    interval_of('Interval', ({interval}) => interval && [speedup_of(interval[1]), speedup_of(interval[0])], times),
-    measure('New build', 'new_s', seconds), measure('Promoted build', 'base_s', seconds), measure('Promoted level', 'level_s', seconds),
-    field('Reason', 'reason', 'wide keep'), measure('p', 'p', plain),
+    measure('New over promoted', (answer) => speedup_of(answer.ratio), 'keep', {show: (_, answer) => answer.ratio_text}),
+    interval_of('Interval', 'speedup_interval'), measure('New build', 'new_s'),
+    measure('Promoted build', 'base_s'), measure('Promoted level', 'level_s'),
+    field('Reason', 'reason', 'wide keep'), measure('p', 'p'),
   ];
   return [
     subtitle('Confirmations'),
@@ -93,22 +99,21 @@ const equations = (object) => Object.entries(object || {}).map(([name, value]) =
 // States in a sentence how much of the observations the model explains.
 function model_quality(model) {
   const f = model.f && known(model.f.value) ?
-      ', F(' + model.f.df1 + ', ' + model.f.df2 + ') = ' + plain(model.f.value) + ', p = ' + plain(model.f.p) :
+      ', F(' + model.f.df1 + ', ' + model.f.df2 + ') = ' + model.f.value_text + ', p = ' + model.f.p_text :
       '';
-  return model.n + ' observations, ' + model.df + ' degrees of freedom. R\u00b2 ' + plain(model.r2) + ', adjusted ' +
-      plain(model.adjusted_r2) + ', residual \u03c3 ' + plain(model.sigma) + f +
+  return model.n + ' observations, ' + model.df + ' degrees of freedom. R\u00b2 ' + model.r2_text + ', adjusted ' +
+      model.adjusted_r2_text + ', residual \u03c3 ' + model.sigma_text + f +
       (model.cluster ? '; errors clustered by ' + model.cluster.by + ' (' + model.cluster.groups + ' groups)' : '') +
       '. Reference levels: ' + equations(model.reference) + '.';
 }
 const coefficient_columns = () => [
-  field('Term', 'term', 'wide keep'), measure('Speedup', 'speedup', times),
-  interval_of('Its interval', (c) => c.speedup_interval, times), measure('Estimate', 'estimate', plain),
-  measure('SE', 'se', plain), measure('t', 't', plain), measure('p', 'p', plain),
-  interval_of('Interval', (c) => c.interval, plain), field('Note', (c) => c.note || c.reason, 'wide'),
+  field('Term', 'term', 'wide keep'), measure('Speedup', 'speedup'), interval_of('Its interval', 'speedup_interval'),
+  measure('Estimate', 'estimate'), measure('SE', 'se'), measure('t', 't'), measure('p', 'p'), interval_of('Interval', 'interval'),
+  field('Note', (c) => c.note || c.reason, 'wide'),
 ];
 const validation_columns = () => [
-  field('Kind', 'kind'), field('Left out', 'left_out'), measure('Observations', 'n', plain),
-  measure('RMS error', 'rms_error', plain), measure('Worst ratio', 'worst_ratio', times), field('Reason', 'reason', 'wide')
+  field('Kind', 'kind'), field('Left out', 'left_out'), measure('Observations', 'n'),
+  measure('RMS error', 'rms_error'), measure('Worst ratio', 'worst_ratio'), field('Reason', 'reason', 'wide')
 ];
 function prediction_columns() {
   const caution = (p) => [
@@ -116,8 +121,8 @@ function prediction_columns() {
     p.reason || ''
   ].filter(Boolean).join('; ');
   return [
-    field('Given', (p) => equations(p.given), 'wide keep'), measure('Value', 'value', plain),
-    interval_of('Interval', (p) => p.interval, plain), field('Caution', caution, 'wide')
+    field('Given', (p) => equations(p.given), 'wide keep'), measure('Value', 'value'), interval_of('Interval', 'interval'),
+    field('Caution', caution, 'wide')
   ];
 }
 

@@ -7,7 +7,7 @@ function made_columns(table) {
   const columns = table.columns.map(({title, right}, i) => {
     const text = (line) => line.cells[i] ?? '', long = Math.max(...table.lines.map((line) => text(line).length)) > 24;
     const flags = (right ? 'right ' : long ? 'wide ' : '') + (i === 0 || kept_titles.includes(title) ? 'keep' : '');
-    const name = table.heat && i ? title : title[0].toUpperCase() + title.slice(1);
+    const name = table.matrix && i ? title : title[0].toUpperCase() + title.slice(1);
     return field(name, (line) => line.numbers[i] ?? (right ? null : text(line)), flags, {
       show: (_, line) => text(line),
       tip: (line) => known(line.numbers[i]) ? String(line.numbers[i]) : null
@@ -26,22 +26,19 @@ function common_unit(table) {
 }
 // The map of a matrix: its first column names the lines.
 function matrix_map(table, unit) {
-  const numbers = table.lines.flatMap((line) => line.numbers.slice(1)).filter((number) => known(number) && number > 0);
-  const sorted = [...numbers].sort((a, b) => a - b), half = (sorted.length - 1) / 2;
-  const middle = (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
-  const ratio = (number) => !known(number) || !(number > 0) ? null : table.heat === 'higher' ? number / middle : middle / number;
   const hosts = table.columns.slice(1).map((column) => column.title), cases = table.lines.map((line) => line.cells[0]);
   const cells = table.lines.map((line) => hosts.map((host, j) => {
-    const speedup = ratio(line.numbers[j + 1]), text = line.cells[j + 1];
-    return {speedup, text: unit ? text.replace(number_parts, '$1$3') : text, tip: known(speedup) ? text + ', ' + times(speedup) + ' of the median' : 'no number'};
+    const speedup = line.ratios[j + 1], text = line.cells[j + 1];
+    const tip = known(speedup) ? text + ', ' + line.ratios_text[j + 1] + ' of the median' : 'no number';
+    return {speedup, text: unit ? text.replace(number_parts, '$1$3') : text, tip};
   }));
   return {hosts, cases, cells, over: 'of the median', title: '', extent: extent_of(cells.flat().map(({speedup}) => speedup))};
 }
 function evidence_table(table, caption) {
   const made = data_table(table.title || caption, made_columns(table), table.lines);
-  const unit = table.heat ? common_unit(table) : '', title = table.title && table.title[0].toUpperCase() + table.title.slice(1);
+  const unit = table.matrix ? common_unit(table) : '', title = table.title && table.title[0].toUpperCase() + table.title.slice(1);
   const heading = title ? subtitle(title + (unit ? ', ' + unit : '')) : null;
-  if (!table.heat || !has_plots) return [heading, made];
+  if (!table.matrix || !has_plots) return [heading, made];
   // The table of a narrow map, whose cells have no room for numbers, is open: no number is a colour alone.
   const map = matrix_map(table, unit), roomy = unit && map.hosts.length <= 8;
   return [
@@ -54,7 +51,7 @@ function drift_plot(curves) {
   const minutes = (point) => point.minutes, ratio = (point) => point.ratio;
   return {
     data: curves.map((curve, place) => curve_series(
-        {...curve, name: shorter(curve.name, 44), place}, minutes, ratio, (point) => lines(curve.full, plain(point.minutes) + ' min', times(point.ratio)))),
+        {...curve, name: shorter(curve.name, 44), place}, minutes, ratio, (point) => lines(curve.full, point.minutes_text + ' min', point.ratio_text))),
     layout: {
       showlegend: true,
       xaxis: axis('minutes of burn-in', {rangemode: 'tozero'}),

@@ -87,10 +87,10 @@ function node_map(mapped, content, count, which, ...table) {
       (common ? ' ' + common : '') + (which ? ', and ' + which : '') + '. An empty cell has no number.' +
       (told.includes('!') ? ' ! marks a node on which other work wanted the processors.' : '') +
       (told.includes('\u00b0') ? ' \u00b0 marks a node with a throttled device.' : ''));
-  const told_cell = ({speedup, mark}) => ({
+  const told_cell = ({speedup, text, mark}) => ({
     speedup,
-    text: known(speedup) ? speedup.toFixed(2) + mark : '',
-    tip: known(speedup) ? times(speedup) + mark + ' over the median of the other nodes' : 'no number'
+    text: known(speedup) ? text.replace('\u00d7', mark) : '',
+    tip: known(speedup) ? text + mark + ' over the median of the other nodes' : 'no number'
   });
   const map_of = ({cells, ...rest}) =>
       ({...rest, cells: cells.map((line) => line.map(told_cell)), over: 'speedup', title: 'node', extent: heat_extent()});

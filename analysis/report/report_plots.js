@@ -170,28 +170,28 @@ function roofline_plot(part, width) {
   const places = places_of(all, group), used = new Set(points.map((point) => point.roof));
   const roofs = part.roofs.map((roof, i) => ({...roof, dash: dashes[i % dashes.length]})).filter((roof) => used.has(roof.name));
   const knees = roofs.map((roof) => roof.flops_per_s / roof.bytes_per_s);
-  const intensity = (point) => point.intensity, rate = (point) => point.rate, flops = unit('FLOP/s'), bytes = unit('B/s');
+  const intensity = (point) => point.intensity, rate = (point) => point.rate;
   const xaxis = log_axis(
-      'arithmetic intensity, FLOP/B', [...points.map(intensity), ...knees.flatMap((knee) => [knee / 4, knee * 2])], plain);
+      'arithmetic intensity, FLOP/B', [...points.map(intensity), ...knees.flatMap((knee) => [knee / 4, knee * 2])]);
   const [left, right] = xaxis.range.map((power) => 10 ** power);
   const height_at = (roof, x) => Math.min(roof.flops_per_s, roof.bytes_per_s * x);
   const ceilings = roofs.map((roof, i) => {
     const x = [left, knees[i], right].filter((at) => at >= left && at <= right);
-    const told = [flops(roof.flops_per_s), bytes(roof.bytes_per_s)];
+    const told = [roof.flops_per_s_text, roof.bytes_per_s_text];
     return guide(
         x, x.map((at) => height_at(roof, at)), {width: 2, dash: roof.dash}, lines('ceiling ' + roof.name, ...told),
         {showlegend: narrow, name: safe(shorter(roof.label, 20) + ': ' + told.join(', '))});
   });
   const text = (point) => lines(
-      label(rows[point.row]), flops(point.rate) + rows[point.row].mark, plain(point.intensity) + ' FLOP/B',
-      known(point.fraction) ? percent(point.fraction) + ceiling_mark(rows[point.row]) + ' of its ceiling' : '',
+      label(rows[point.row]), point.rate_text + rows[point.row].mark, point.intensity_text + ' FLOP/B',
+      known(point.fraction) ? point.fraction_text + ceiling_mark(rows[point.row]) + ' of its ceiling' : '',
       point.fewer ? 'it executes fewer operations than the rate counts' : '');
   const measured = [...grouped(points, group)].map(
       ([name, list]) => series_of(list, intensity, rate, text, {name: safe(name), marker: marker(places.get(name))}));
-  const peaks = ceiling_parts(roofs, (roof) => flops(roof.flops_per_s), (roof) => height_at(roof, right));
-  const slopes = ceiling_parts(roofs, (roof) => bytes(roof.bytes_per_s), (roof) => height_at(roof, left));
+  const peaks = ceiling_parts(roofs, (roof) => roof.flops_per_s_text, (roof) => height_at(roof, right));
+  const slopes = ceiling_parts(roofs, (roof) => roof.bytes_per_s_text, (roof) => height_at(roof, left));
   const ends = [...peaks, ...slopes].map((part) => part.y);
-  const yaxis = log_axis('rate', [...points.map(rate), ...ends], (value) => brief(value, 'FLOP/s'));
+  const yaxis = log_axis('rate, FLOP/s', [...points.map(rate), ...ends], '~s');
   const labels = (size) => [
     ...ceiling_labels(peaks, xaxis.range[1], yaxis, size, 0), ...ceiling_labels(slopes, xaxis.range[0], yaxis, size, 12)
   ];
@@ -233,9 +233,9 @@ function precision_plot(all, width) {
   const places = places_of(all, name_of), colour = (point) => colour_of(places.get(name_of(point)));
   const text = (point) => lines(
       label(rows[point.row]), point.executed,
-      times(point.speedup) + point.mark + ' over fp32 (' + seconds(rows[point.reference].median) + ')',
-      known(point.low) ? (point.range ? 'range ' : '95 % interval ') + range(point.low, point.high, times) : '',
-      'norm error ' + (point.error > 0 ? error_text(point.error) : '0'));
+      point.speedup_text + point.mark + ' over fp32 (' + rows[point.reference].median_text + ')',
+      known(point.low) ? (point.range ? 'range ' : '95 % interval ') + range(point.low_text, point.high_text) : '',
+      'norm error ' + point.error_text);
   const series = (list, x, name, more) => series_of(list, x, ratio, text, {
     name: safe(name),
     error_y: bars(list, ratio, (point) => point.low, (point) => point.high, {thickness: 1.2, width: 4}),
@@ -250,9 +250,9 @@ function precision_plot(all, width) {
       cliponaxis: false,
       marker: {symbol: 'diamond-open', size: 10, color: exact.map(colour), line: {width: 2}}
     }));
-  const xaxis = log_axis('norm error against fp64', inexact.map(error), power_of_ten);
+  const xaxis = log_axis('norm error against fp64', inexact.map(error), '.2~e');
   data.push(...edge_marks(inexact, error, ratio, text, in_view));
-  const told = (point) => times(ratio(point)) + point.mark;
+  const told = (point) => point.speedup_text + point.mark;
   const labels = (size, drawn) => [
     ...edge_labels(inexact, error, ratio, told, in_view || [], drawn),
     ...few ? precision_labels(points, error, xaxis.range, size, drawn.yaxis.range, colour) : []
@@ -316,19 +316,19 @@ const distinct_counts = (points, count) => [...new Set(points.map(count))].sort(
 
 function collectives_plot(all) {
   const bytes = (point) => point.bytes, busbw = (point) => point.busbw;
+  const texts = new Map(points_of(all).map((point) => [point.bytes, point.bytes_text]));
   return curves_plot(all, (curves, points) => ({
     data: curves.flatMap((curve) => {
       const color = colour_of(curve.place), legendgroup = 'c' + curve.place;
       const text = (point) => lines(
-          curve.full, binary(point.bytes), human(point.busbw, 'B/s') + rows[point.row].mark,
-          seconds(point.seconds) + rows[point.row].mark);
+          curve.full, point.bytes_text, point.busbw_text + rows[point.row].mark, point.seconds_text + rows[point.row].mark);
       const own = {marker: marker(curve.place), line: {color, width: 1}, legendgroup};
       return [curve_series(curve, bytes, busbw, text, own), ...fitted_line(curve, {color, width: 2, dash: 'dot'}, legendgroup)];
     }),
     layout: {
       showlegend: true,
-      xaxis: log_axis('message size', points.map(bytes), binary, binary_ticks),
-      yaxis: log_axis('bus bandwidth', points.map(busbw), (value) => brief(value, 'B/s'))
+      xaxis: count_axis('message size', distinct_counts(points, bytes), (size) => texts.get(size), 0.1),
+      yaxis: log_axis('bus bandwidth, B/s', points.map(busbw), '~s')
     }
   }));
 }
@@ -345,25 +345,21 @@ function scaling_plot(all, over, wanted, title) {
   const value = (point) => point[wanted], count = (point) => point.count;
   return curves_plot(all, (curves, points) => {
     const text = (curve) => (point) => lines(
-        curve.full, point.count + ' ' + over, seconds(point.seconds),
-        known(point.busbw) ? human(point.busbw, 'B/s') + point.mark :
-                             times(point.speedup) + point.mark + ', ideal ' + times(point.ideal),
-        'efficiency ' + percent(point.efficiency) + point.mark);
+        curve.full, point.count + ' ' + over, point.seconds_text,
+        known(point.busbw) ? point.busbw_text + point.mark : point.speedup_text + point.mark + ', ideal ' + point.ideal_text,
+        'efficiency ' + point.efficiency_text + point.mark);
     const data = curves.map((curve) => curve_series(curve, count, value, text(curve)));
     let in_view = wanted === 'speedup' ? undefined : view_range(points, value, is_disturbed, true);
     if (in_view && wanted === 'efficiency') in_view = [0, Math.max(1.05, in_view[1])];  // with the ideal
     const counts = distinct_counts(points, count), ideal = counts.map((n) => wanted === 'efficiency' ? 1 : n / counts[0]);
     if (wanted !== 'busbw') data.unshift(guide(counts, ideal, {dash: 'dash', width: 1.5}, '', {name: 'ideal'}));
-    const tickvals = even_ticks(0, in_view ? in_view[1] : Math.max(...points.map(value).filter(known)));
-    const number = wanted === 'efficiency' ?
-        {tickformat: '.0%'} :
-        {tickmode: 'array', tickvals, ticktext: tickvals.map((tick) => tick ? brief(tick, 'B/s') : '0')};
+    const number = wanted === 'efficiency' ? {tickformat: '.0%'} : {tickformat: '~s'};
     const yaxis = wanted === 'speedup' ?
-        log_axis(title, [...points.map(value), ...ideal], (tick) => plain(tick) + '\u00d7') :
+        log_axis(title, [...points.map(value), ...ideal]) :
         axis(title, ranged(in_view, {rangemode: 'tozero', ...number}));
     const far = curves.flatMap((curve) => curve.points.map((point) => ({...point, told: text(curve)(point)})));
     data.push(...edge_marks(far, count, value, (point) => point.told, in_view));
-    const show = (point) => (wanted === 'busbw' ? human(value(point), 'B/s') : percent(value(point))) + point.mark;
+    const show = (point) => point[wanted + '_text'] + point.mark;
     const labels = (_, drawn) => edge_labels(points, count, value, show, in_view || [], drawn);
     return {data, labels, layout: {showlegend: true, xaxis: count_axis(over, counts), yaxis}};
   });

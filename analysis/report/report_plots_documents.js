@@ -4,11 +4,11 @@
 function history_lines(series, in_view) {
   const points = series.points, color = colour_of(0), ends = [points[0].time, points[points.length - 1].time];
   const interval = (point) => !known(point.low) ? '' :
-      (point.launches < report.least_for_interval ? ', range ' : ', 95 % interval ') + range(point.low, point.high, seconds);
+      (point.launches < report.least_for_interval ? ', range ' : ', 95 % interval ') + range(point.low_text, point.high_text);
   const text = (point) => {
     const mark = mark_told(point);
     return lines(
-        point.time, seconds(point.value) + mark + interval(point),
+        point.time, point.value_text + mark + interval(point),
         known(point.launches) ? point.launches + (point.launches === 1 ? ' launch' : ' launches') : '',
         mark && mark + ' ' + mark_texts[mark], point.run);
   };
@@ -26,7 +26,7 @@ function history_lines(series, in_view) {
     error_y: bars(all, value, (point) => point.low, (point) => point.high, {visible, color, thickness: 1, width: 3})
   });
   const level = (baseline, name, dash) => !baseline || !known(baseline.value) ? [] : [guide(
-      ends, [baseline.value, baseline.value], {dash, width: 1.5}, lines(name, seconds(baseline.value)), {name})];
+      ends, [baseline.value, baseline.value], {dash, width: 1.5}, lines(name, baseline.value_text), {name})];
   return [
     medians, ...level(series.anchored, 'anchored baseline', 'dash'), ...level(series.rolling, 'rolling baseline', 'dot'),
     ...edge_marks(points, time, value, text, in_view)
@@ -37,14 +37,14 @@ function history_plot(series, width) {
   const points = series.points, disturbed = (point) => mark_told(point) !== '', value = (point) => point.value;
   const baselines = [series.anchored, series.rolling].filter((level) => level && known(level.value));
   const in_view = view_range([...points, ...baselines], value, disturbed, false, ({low, high}) => [low, high]);
-  const change_text = (change) => '\u25b2 change: ' + times(speedup_of(change.ratio));
+  const change_text = (change) => '\u25b2 change: ' + change.ratio_text;
   const marks = [
     ...each(series.change_points).map((c) => ({time: c.time, text: change_text(c), color: colour_of(1), dash: 'solid'})),
     ...each(series.events).map(({time, text}) => ({time, text: '\u25c6 ' + text, color: colour_of(3), dash: 'dot'}))
   ];
   const margin = is_narrow(width) ? {l: 60, r: 12, b: 40} : {l: 80, r: 24, b: 40};
   const named = event_labels(marks, points.map((point) => point.time), width - margin.l - margin.r);
-  const show = (point) => seconds(point.value) + mark_told(point);
+  const show = (point) => point.value_text + mark_told(point);
   return {
     data: history_lines(series, in_view),
     labels: (_, drawn) => [...named.labels, ...edge_labels(points, (point) => point.time, value, show, in_view || [], drawn)],
@@ -88,9 +88,9 @@ function event_labels(marks, dates, width) {
 function coefficients_plot(model, width) {
   const ratio = model.coefficients.some((coefficient) => known(coefficient.speedup)), key = ratio ? 'speedup' : 'estimate';
   const value = (coefficient) => coefficient[key], list = model.coefficients.filter((coefficient) => known(value(coefficient)));
-  const interval = (coefficient) =>
-      coefficient[ratio ? 'speedup_interval' : 'interval'] || [value(coefficient), value(coefficient)];
-  const text = (coefficient) => lines(coefficient.term, plain(value(coefficient)), range(...interval(coefficient), plain));
+  const name = ratio ? 'speedup_interval' : 'interval';
+  const interval = (coefficient) => coefficient[name] || [value(coefficient), value(coefficient)];
+  const text = (coefficient) => lines(coefficient.term, coefficient[key + '_text'], range(...each(coefficient[name + '_text'])));
   const error_x = bars(list, value, (c) => interval(c)[0], (c) => interval(c)[1], {color: colour_of(0)});
   const tickvals = [...list.keys()], names = list.map(({term}) => safe(shorter(term, is_narrow(width) ? 18 : 44)));
   // The axis follows the estimates: of intervals it shows what does not more than triple it.
@@ -104,7 +104,7 @@ function coefficients_plot(model, width) {
     layout: {
       height: Math.max(260, 120 + 30 * list.length),
       showlegend: false,
-      xaxis: ratio ? log_axis('adjusted speedup with its interval', in_range, (tick) => plain(tick) + '\u00d7') :
+      xaxis: ratio ? log_axis('adjusted speedup with its interval', in_range) :
                      axis('estimate with its interval', {range: [ends[0] - room, ends[1] + room]}),
       yaxis: axis('', {tickvals, ticktext: names, autorange: 'reversed'}),
       shapes: [across({x: ratio ? 1 : 0}, {color: look.grey, dash: 'dash', width: 1})]
@@ -115,7 +115,7 @@ function coefficients_plot(model, width) {
 function residuals_plot(model) {
   const fitted = (observation) => observation.fitted, observations = model.observations;
   const text = (observation) => lines(
-      observation.label, ...['observed', 'fitted', 'residual', 'leverage'].map((key) => key + ' ' + plain(observation[key])));
+      observation.label, ...['observed', 'fitted', 'residual', 'leverage'].map((key) => key + ' ' + observation[key + '_text']));
   const groups = [...grouped(thinned(observations), (observation) => Boolean(observation.published))];
   const is_log = (model.response && model.response.scale || '').startsWith('log');
   return {
@@ -123,7 +123,7 @@ function residuals_plot(model) {
         list, fitted, (observation) => observation.residual, text,
         {name: published ? 'published' : 'measured', marker: marker(i)})),
     layout: {
-      xaxis: is_log ? log_axis('fitted', observations.map(fitted), plain) : axis('fitted'),
+      xaxis: is_log ? log_axis('fitted', observations.map(fitted)) : axis('fitted'),
       yaxis: axis('residual, on the scale of the fit')
     }
   };

@@ -7,6 +7,7 @@ function of_row(...columns) {
     ...column,
     get: on(column.get),
     show: column.show && ((value, record) => column.show(value, rows[record.row])),
+    mark: on(column.mark),
     tip: on(column.tip),
     find: on(column.find)
   }));
@@ -16,18 +17,16 @@ const row_mark = {mark: (record) => rows[record.row].mark}, own_mark = {mark: (r
 
 function speedups() {
   if (!report.speedups) return;
-  const other_value = (value, speedup) =>
-      human(value, text_at(speedup.unit)) + (speedup.projection ? '‡' : speedup.published ? '*' : '');
-  const shown = (value, speedup) =>
-      times(value) + (speedup.published ? '*' : '') + (speedup.not_given ? '?' : '') + rows[speedup.row].mark;
+  const other_mark = (speedup) => speedup.projection ? '‡' : speedup.published ? '*' : '';
+  const mark = (speedup) => (speedup.published ? '*' : '') + (speedup.not_given ? '?' : '') + rows[speedup.row].mark;
   // The mark of a number already says that it is published.
-  const note = (speedup) => text_at(speedup.note).split('; ').filter((part) => !part.startsWith('published')).join('; ');
+  const note = (speedup) => speedup.note.split('; ').filter((part) => !part.startsWith('published')).join('; ');
   const columns = [
-    ...of_row(problem_column(), time_column()), field('Other system', (speedup) => text_at(speedup.system), 'short'),
-    measure('Its value', 'value', other_value), measure('Row over other', 'speedup', shown, 'down keep'),
+    ...of_row(problem_column(), time_column()), field('Other system', 'system', 'short'),
+    measure('Its value', 'value', '', {mark: other_mark}), measure('Row over other', 'speedup', 'down keep', {mark}),
     ...of_row(...work_columns()), field('Note', note, 'wide')
   ];
-  const cited = [...new Set(report.speedups.map((speedup) => text_at(speedup.citation)).filter(Boolean))], most = 200;
+  const cited = [...new Set(report.speedups.map((speedup) => speedup.citation).filter(Boolean))], most = 200;
   const sources = [...cited.slice(0, most), ...cited.length > most ? [cited.length - most + ' more are in the result file'] : []];
   section(
       'speedups', 'Speedup over other systems',
@@ -53,9 +52,9 @@ function roofline() {
   const part = report.roofline;
   if (!part) return;
   const columns = [
-    ...of_row(problem_column()), measure('Rate', 'rate', unit('FLOP/s'), 'down', row_mark),
-    measure('Of its ceiling', 'fraction', percent, '', {mark: (point) => ceiling_mark(rows[point.row])}),
-    measure('Intensity, FLOP/B', 'intensity', plain),
+    ...of_row(problem_column()), measure('Rate', 'rate', 'down', row_mark),
+    measure('Of its ceiling', 'fraction', '', {mark: (point) => ceiling_mark(rows[point.row])}),
+    measure('Intensity, FLOP/B', 'intensity'),
     ...of_row(...work_columns())
   ];
   plotted_rows(
@@ -73,13 +72,14 @@ function roofline() {
 function precision() {
   const part = report.precision;
   if (!part) return;
-  const interval = (gain) => known(gain.low) ? (gain.range ? 'range ' : '') + range(gain.low, gain.high, times) : '';
+  const interval = (gain) => known(gain.low) ? (gain.range ? 'range ' : '') + range(gain.low_text, gain.high_text) : '';
   const columns = [
     ...of_row(problem_column()), field('Precision', 'executed', 'fold bare'),
-    measure('Speedup over fp32', 'speedup', times, 'down keep', own_mark), field('Its interval', interval, 'short'),
-    measure('Norm error', 'error', error_text, 'keep'),
-    measure('Largest error', (gain) => rows[gain.row].max_error, error_text), measure('Energy saved', 'energy', times, 'down'),
-    ...of_row(time_column()), measure('fp32', (gain) => rows[gain.reference].median, seconds), ...of_row(...work_columns(null))
+    measure('Speedup over fp32', 'speedup', 'down keep', own_mark), field('Its interval', interval, 'short'),
+    measure('Norm error', 'error', 'keep'), ...of_row(measure('Largest error', 'max_error')),
+    measure('Energy saved', 'energy', 'down'), ...of_row(time_column()),
+    measure('fp32', (gain) => rows[gain.reference].median, '', {show: (_, gain) => rows[gain.reference].median_text}),
+    ...of_row(...work_columns(null))
   ];
   plotted_rows(
       'precision', 'Precision: speed against error',

@@ -1,9 +1,7 @@
 // Every row, the environments and the files.
 
-// A collective's problem is the size of its message.
-const is_message = (row) => known(row.busbw) && Number(row.problem) > 0;
 const problem_column = () => field('Problem', 'problem', 'name keep', {
-  show: (text, row) => is_message(row) ? binary(Number(text)) : whole(text),
+  show: (text, row) => row.message || whole(text),
   tip: (row) => row.id,
   find: (row) => row.id
 });
@@ -17,7 +15,8 @@ function work_columns(precision = precision_column) {
   return [benchmark, direction_column, precision, backend_column(), algorithm_column, system_column];
 }
 const time_column = () =>
-    measure('Time', 'median', (value, row) => seconds(value) + (row.published ? '*' : row.mark), 'keep', {
+    measure('Time', 'median', 'keep', {
+    mark: (row) => row.published ? '*' : row.mark,
     tip: (row) => !known(row.median) ? row.reason :
         row.median + ' s' + (row.published ? ' (published: no interval)' : row.mark && ' ' + mark_texts[row.mark])
   });
@@ -41,10 +40,11 @@ function telling_columns(list) {
   // A collective's transport stands where others have their backend, its message size where they have their problem.
   const messages = list.every((row) => !known(row.busbw) || row['parameter/bytes'] === row.problem);
   const by_transport = has('transport') && list.every((row) => row['parameter/transport'] === row.backend);
-  const named = report.rows.parameters.filter(
+  const parameters = Object.keys(list[0]).filter((key) => key.startsWith('parameter/')).map((key) => key.slice(10));
+  const named = parameters.filter(
       (name) => has(name) && !(name === 'transport' && by_transport) && !(name === 'bytes' && messages));
   const parameter = (name) => name === 'bytes' ?
-      measure(name, (row) => Number(row['parameter/bytes']) || null, (size) => size ? binary(size) : '', 'fold') :
+      measure(name, (row) => Number(row['parameter/bytes']) || null, 'fold', {show: (_, row) => row.bytes_text}) :
       field(name, 'parameter/' + name, 'fold');
   return [
     badge_column('Status', 'status', 'fold keep bare', {tip: (row) => row.reason}), system_column,
@@ -54,28 +54,29 @@ function telling_columns(list) {
 }
 // The columns of measured values beyond the time; what no row has is left out.
 function measured_columns(list) {
-  const number = (title, key, show, flags, more) => measure(title, key, show, flags, {mark: (row) => row.mark, ...more});
+  const number = (title, key, flags, more) => measure(title, key, flags, {mark: (row) => row.mark, ...more});
   const energy_tip = (row) => known(row.energy) ? 'per run, of ' + row.energy_domains : null;
   return [
-    ['flops_per_s', number('Rate', 'flops_per_s', unit('FLOP/s'))],
-    ['busbw', number('Bus bandwidth', 'busbw', unit('B/s'))],
-    ['images_per_s', number('Images', 'images_per_s', unit('/s'))],
+    ['flops_per_s', number('Rate', 'flops_per_s')],
+    ['busbw', number('Bus bandwidth', 'busbw')],
+    ['images_per_s', number('Images', 'images_per_s')],
     ['convergence', field('Convergence', 'convergence')],
     ['burn', field('Burn-in', 'burn')],
-    ['fraction', number('Of ceiling', 'fraction', percent, '', {mark: ceiling_mark})],
-    ['max_error', measure('Largest error', 'max_error', error_text)],
-    ['error_over_bound', measure('Of its bound', 'error_over_bound', percent)],
-    ['bytes_per_s', number('Bandwidth', 'bytes_per_s', unit('B/s'))],
-    ['launches', measure('Launches', 'launches', plain)],
-    ['samples', measure('Samples', 'samples', plain)],
-    ['p95', number('p95', 'p95', seconds, 'aside')],
-    ['p99', number('p99', 'p99', seconds, 'aside')],
-    ['energy', number('Energy', 'energy', unit('J'), 'aside', {tip: energy_tip})],
+    ['fraction', number('Of ceiling', 'fraction', '', {mark: ceiling_mark})],
+    ['max_error', measure('Largest error', 'max_error')],
+    ['error_over_bound', measure('Of its bound', 'error_over_bound')],
+    ['bytes_per_s', number('Bandwidth', 'bytes_per_s')],
+    ['launches', measure('Launches', 'launches')],
+    ['samples', measure('Samples', 'samples')],
+    ['p95', number('p95', 'p95', 'aside')],
+    ['p99', number('p99', 'p99', 'aside')],
+    ['energy', number('Energy', 'energy', 'aside', {tip: energy_tip})],
   ].filter(([key]) => list.some((row) => known(row[key]) || typeof row[key] === 'string' && row[key]))
       .map(([, column]) => column);
 }
 const interval_column = () =>
-    measure('Interval', 'low', (low, row) => (row.range ? 'range ' : '') + range(low, row.high, seconds), '', {
+    measure('Interval', 'low', '', {
+    show: (_, row) => (row.range ? 'range ' : '') + range(row.low_text, row.high_text),
     tip: (row) => known(row.low) ?
         (row.range ? 'range of the launches: ' : '95 % interval: ') + row.low + ' \u2026 ' + row.high + ' s' :
         null
@@ -134,7 +135,7 @@ function fleet_note() {
   return fleet ? paragraph(
       plural(fleet.rows, 'row') + ' of ' + fleet.nodes + ' nodes: each is the median of the nodes\u2019 medians with the ' +
       '95 % interval of that median, ratios within a row are those of a typical node. By themselves stand rows of nodes ' +
-      'that are not ok, were disturbed, or took more than ' + percent(fleet.listed_above) +
+      'that are not ok, were disturbed, or took more than ' + fleet.listed_above_text +
       ' longer than the median of the other nodes. The other ' + (fleet.verified + fleet.unsupported) +
       ' rows of nodes are in the files' +
       (fleet.not_listed ? ', and so are ' + fleet.not_listed + ' more that need a look: the gravest are shown.' : '.'),
@@ -152,7 +153,7 @@ function mark_sentences() {
 function files() {
   const columns = [
     field('File', (item) => item.name || 'result', 'wide keep'), field('Kind', 'kind'), field('System', 'system', 'short'),
-    field('Suite', 'suite'), field('Started', (item) => day(item.started)), measure('Rows', 'rows', plain),
+    field('Suite', 'suite'), field('Started', (item) => day(item.started)), measure('Rows', 'rows'),
     field('Run', 'run', 'wide aside'), field('Command', 'command', 'aside command', {show: (text) => code(text || '\u2013')})
   ];
   section('files', 'Files', data_table('Files', columns, report.files));

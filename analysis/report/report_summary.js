@@ -6,7 +6,7 @@ const mood_of = (code) => code === null ? '' : verdict_moods[code] || 'bad';
 function machine_text(machine) {
   const parts = [
     machine.processor, known(machine.cores) ? plural(machine.cores, 'core') : '',
-    known(machine.memory_bytes) ? binary(machine.memory_bytes) : '',
+    machine.memory_bytes_text,
     machine.accelerators ? plural(machine.accelerators, 'accelerator') : '',
     machine.hosts.length > 1 ? plural(machine.hosts.length, 'host') : machine.hosts[0]
   ];

@@ -19,8 +19,8 @@ function field(title, get, flags = '', more = {}) {
     ...more
   };
 }
-function measure(title, get, show, flags = '', more = {}) {
-  const number = typeof get === 'function' ? get : (row) => row[get];
+function measure(title, get, flags = '', more = {}) {
+  const number = typeof get === 'function' ? get : (row) => row[get], show = (value, row) => row[get + '_text'] ?? value;
   return {...field(title, number, 'right ' + flags, {show, ...more}), get: (row) => number(row) ?? null};
 }
 const badge_column = (title, get, flags, more) => field(title, get, flags, {show: (word) => badge(word), ...more});

@@ -1,21 +1,22 @@
 // The findings of `assay compare` and `assay accept`. A part without data is left out.
 
 // A column of intervals, which sorts by their lower ends.
-const interval_of = (title, get, show, more) =>
-    measure(title, (row) => get(row) ? get(row)[0] : null, (_, row) => get(row) ? range(...get(row), show) : '', '', more);
+const interval_of = (title, name, more) => measure(
+    title, (row) => row[name] ? row[name][0] : null, '',
+    {show: (_, row) => range(...each(row[name + '_text'])), tip: (row) => each(row[name]).join(' \u2026 ') || null, ...more});
 const sides_marks = (row) => [mark_told(row.base), mark_told(row.new)];
 function comparison_columns() {
-  const interval = (row) => row.speedup_interval;
-  const side = (title, name) => measure(
-      title, (row) => row[name].median,
-      (value, row) => seconds(value) + (row.published ? '*' : '') + mark_told(row[name]));
+  const side = (title, name) => measure(title, (row) => row[name].median, '', {
+    show: (_, row) => row[name].median_text,
+    mark: (row) => (row.published ? '*' : '') + mark_told(row[name])
+  });
   return [
     badge_column('Verdict', (row) => row.verdict || 'no verdict', 'choose keep', {tip: (row) => row.reason}),
     field('Row', 'id', 'wide keep', {find: (row) => row.names.join(' ')}),
-    measure('New over base', 'speedup', times, 'keep', {mark: (row) => worst_mark(sides_marks(row))}),
-    interval_of('Interval', interval, times, {tip: (row) => each(interval(row)).join(' \u2026 ') || null}),
-    side('Base', 'base'), side('New', 'new'), measure('p', 'p', plain), measure('Detectable', 'minimum_detectable', percent),
-    measure('Launches', (row) => row.base.launches, (count, row) => count + ' + ' + row.new.launches),
+    measure('New over base', 'speedup', 'keep', {mark: (row) => worst_mark(sides_marks(row))}),
+    interval_of('Interval', 'speedup_interval'),
+    side('Base', 'base'), side('New', 'new'), measure('p', 'p'), measure('Detectable', 'minimum_detectable'),
+    measure('Launches', (row) => row.base.launches, '', {show: (count, row) => count + ' + ' + row.new.launches}),
     field('Reason', (row) => [row.reason, ...row.notes].filter(Boolean).join('; '), 'wide'),
     field('Stage', 'stage', 'fold'),
   ];
@@ -28,7 +29,7 @@ function comparison_tiles(comparison) {
   return tiles(
       counted('slower', 'bad'), counted('faster', 'good'), counted('same', ''), counted('inconclusive', 'mid'),
       listed(comparison.only_base, 'vanished', 'bad'), listed(comparison.only_new, 'new', ''),
-      mean && [times(mean.speedup) + noisy, 'geometric mean, new over base, ' + mean.rows + ' of ' + plural(mean.of, 'row')]);
+      mean && [mean.speedup_text + noisy, 'geometric mean, new over base, ' + mean.rows + ' of ' + plural(mean.of, 'row')]);
 }
 function comparison_warnings(comparison) {
   const fields = comparison.mismatches.map((mismatch) => mismatch.field).join(', ');
@@ -95,8 +96,8 @@ function node_columns(acceptance) {
   const rank = new Map(acceptance.stragglers.map((node) => [node.node, node.rank]));
   return [
     badge_column('Verdict', 'verdict', 'choose keep'), field('Node', 'node', 'keep', {show: whole}),
-    measure('Node over the others', 'speedup', times, '', {mark: (node) => worst_mark(node.rows.map(mark_told))}),
-    measure('Straggler', (node) => rank.get(node.node) ?? null, (place) => place === null ? '' : 'rank ' + place),
+    measure('Node over the others', 'speedup', '', {mark: (node) => worst_mark(node.rows.map(mark_told))}),
+    measure('Straggler', (node) => rank.get(node.node) ?? null, '', {show: (place) => place === null ? '' : 'rank ' + place}),
     findings_column,
   ];
 }
@@ -115,7 +116,7 @@ function acceptance_map(acceptance) {
   const ids = [...new Set(mapped.flatMap((node) => node.rows.filter((row) => known(row.ratio)).map((row) => row.id)))];
   const cell = (node, id) => {
     const row = rows_by_id.get(node).get(id);
-    return row ? {speedup: row.speedup, mark: mark_told(row)} : {speedup: null, mark: ''};
+    return row ? {speedup: row.speedup, text: row.speedup_text, mark: mark_told(row)} : {speedup: null, mark: ''};
   };
   const drawn = ids.slice(0, most);
   const which = whole_fleet ? null : 'the ' + mapped.length + ' gravest of the nodes that have results and did not pass';

@@ -3,27 +3,17 @@
 #include <set>
 
 #include "analysis/burn_summary.hpp"
+#include "analysis/evidence.hpp"
 #include "analysis/repeat_command.hpp"
 #include "analysis/report/parts.hpp"
 #include "analysis/trainings.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 
 namespace assay::report {
 
 using nlohmann::json;
-
-std::size_t Strings::operator()(const std::string& text) {
-  const auto [place, fresh] = places_.emplace(text, places_.size());
-  if (fresh) list_.push_back(text);
-  return place->second;
-}
-
-json to_columns(const json& records) {
-  json columns;
-  for (const json& record : records)
-    for (const auto& [name, value] : record.items()) columns[name].push_back(value);
-  return columns;
-}
 
 std::string shown_status(const Series& series) {
   return series.published && (series.status == "ok" || rate_alone(series)) ? "published"
@@ -111,6 +101,10 @@ std::string burn_of(const Series& series) {
   return all.empty() ? "" : burn_text(all.front());
 }
 
+std::string size_or_none(const std::optional<double>& bytes) {
+  return bytes > 0 ? size_text(*bytes) : "";
+}
+
 /// A column of the table of rows, and its value in a row: texts are strings, all else is a number.
 using Field = std::pair<std::string, json>;
 
@@ -142,6 +136,8 @@ std::vector<Field> make_fields(const Results& results, const Series& series,
       {"energy_domains", energy_domains(series)},
       {"convergence", trainings.text(series)},
       {"burn", burn_of(series)},
+      {"message", is_collective(series) ? size_or_none(parse_number(series.problem())) : ""},
+      {"bytes_text", size_or_none(parse_number(series.parameter("bytes")))},
       {"repeat", repeat_command(file.run(), file.environment(row), row, series.rows.size())},
       {"median", if_ok(ok, series.median)},
       {"low", if_ok(ok && series.has_interval, series.interval.low)},
@@ -166,29 +162,23 @@ std::vector<Field> make_fields(const Results& results, const Series& series,
 
 }  // namespace
 
-json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet,
-               Strings& strings) {
+json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet) {
   // The values of a row that stands for a fleet; a column that its node has no value for keeps
   // none.
   std::map<std::pair<std::size_t, std::string>, const json*> fleet_values;
   for (const FleetRow& row : fleet.rows) fleet_values[{row.result, row.id}] = &row.values;
-  json columns = json::array(), texts = json::array(), values = json::array();
+  json rows = json::array();
   const std::set<std::string> parameters = further_parameters(all);
   const Trainings trainings(results);
   for (const Series& series : all) {
     const auto common = fleet_values.find({series.result, series.first().id});
-    json line = json::array();
-    for (auto& [name, value] : make_fields(results, series, parameters, trainings)) {
-      if (common != fleet_values.end() && !value.is_null())
-        value = common->second->value(name, value);
-      if (values.empty()) columns.push_back(name);
-      if (values.empty() && value.is_string()) texts.push_back(name);
-      line.push_back(value.is_string() ? json(strings(value)) : value);
-    }
-    values.push_back(std::move(line));
+    json& row = rows.emplace_back();
+    for (auto& [name, value] : make_fields(results, series, parameters, trainings))
+      row[name] = common == fleet_values.end() || value.is_null()
+                      ? value
+                      : common->second->value(name, value);
   }
-  if (values.empty()) return nullptr;
-  return {{"columns", columns}, {"texts", texts}, {"parameters", parameters}, {"values", values}};
+  return rows.empty() ? json() : rows;
 }
 
 std::map<std::string, std::size_t> count_rows(const SeriesList& all, const FleetSummary& fleet) {
@@ -207,8 +197,7 @@ std::map<std::string, std::size_t> count_rows(const SeriesList& all, const Fleet
   return counts;
 }
 
-json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines,
-                   Strings& strings) {
+json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines) {
   json list = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!has_time(all[i]) && !rate_alone(all[i])) continue;
@@ -232,13 +221,14 @@ json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines
                       {"published", match->published},
                       {"projection", match->projection ? 1 : 0},
                       {"not_given", match->not_given.empty() ? 0 : 1},
-                      {"system", strings(match->system)},
-                      {"unit", strings(match->unit)},
-                      {"citation", strings(match->citation)},
-                      {"note", strings(match->note)}});
+                      {"system", match->system},
+                      {"value_text", match->unit == "s" ? human_seconds(match->value)
+                                                        : human_rate(match->unit, match->value)},
+                      {"citation", match->citation},
+                      {"note", match->note}});
     }
   }
-  return to_columns(list);
+  return list.empty() ? json() : list;
 }
 
 }  // namespace assay::report

@@ -35,6 +35,17 @@ def line_of(event):
     return f'{{"crc32":"{zlib.crc32(text.encode()):08x}",{text}'
 
 
+def read_report(text):
+    """The data of a page of `assay report`, in which a list of records comes as columns."""
+    def unpack(node):
+        if "packed columns" not in node:
+            return node
+        columns = node["packed columns"]
+        lists = [[column["texts"][place] for place in column["places"]] if isinstance(column, dict) else column for column in columns.values()]
+        return [dict(zip(columns, record)) for record in zip(*lists)]
+    return json.loads(text, object_hook=unpack)
+
+
 def group(algorithms, problems=(SMALL,), backend="faulty", **more):
     return {"benchmark": "conv", "problem": list(problems), "backend": [backend], "algorithm": list(algorithms),
             "threads": [1], **more}

@@ -3,7 +3,7 @@
 import json
 import re
 
-from run_helper import ASSAY, SOURCE, RunTest, main
+from run_helper import ASSAY, SOURCE, RunTest, main, read_report
 
 SUITE = SOURCE / "suites" / "batch-convergence.json"
 SMALL = {"problem": ["d18w8s32c5"], "data": ["learnable:n320v100"], "batch": ["16"], "accumulate": [1, 5], "epochs": [3], "threads": [1]}
@@ -26,7 +26,7 @@ class BatchConvergence(RunTest):
         page = self.folder / "report.html"
         self.command(ASSAY, "report", self.out, "-o", page, code=0)
         found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page.read_text(), re.S).group(1)
-        return self.rows(), json.loads(found)
+        return self.rows(), read_report(found)
 
     def test_the_suite(self):
         self.command(ASSAY, "validate", SUITE, code=0)
@@ -96,9 +96,7 @@ def curve_of(row):
 
 def rows_by_id(rows, page, index):
     """The row of the file that is this one of the page."""
-    columns = page["rows"]["columns"]
-    name = page["strings"][page["rows"]["values"][index][columns.index("id")]]
-    return next(row for row in rows if row["id"] == name)
+    return next(row for row in rows if row["id"] == page["rows"][index]["id"])
 
 
 if __name__ == "__main__":

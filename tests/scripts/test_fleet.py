@@ -7,7 +7,7 @@ import re
 import subprocess
 import uuid
 
-from run_helper import ASSAY, RunTest, group, main
+from run_helper import ASSAY, RunTest, group, main, read_report
 import make_fleet
 
 NODES = 40
@@ -49,10 +49,8 @@ class Fleet(RunTest):
         out = self.folder / "report.html"
         self.command(ASSAY, "report", *sources, "--out", out, code=0)
         (data,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', out.read_text(), re.DOTALL)
-        self.page = json.loads(data)
-        names, texts = self.page["rows"]["columns"], self.page["rows"]["texts"]
-        return [{name: self.page["strings"][value] if name in texts else value for name, value in zip(names, line)}
-                for line in self.page["rows"]["values"]]
+        self.page = read_report(data)
+        return self.page["rows"]
 
     def test_a_gathered_file_is_read_as_the_folder(self):
         self.make_troubled()

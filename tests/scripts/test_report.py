@@ -5,7 +5,7 @@ import html.parser
 import json
 import re
 
-from run_helper import ASSAY, BUILD, SOURCE, RunTest, main
+from run_helper import ASSAY, BUILD, SOURCE, RunTest, main, read_report
 import make_report_documents
 import make_report_inputs
 import make_results
@@ -60,7 +60,7 @@ class Report(RunTest):
         for file in files:
             self.command(ASSAY, "validate", file, code=0)
         page = self.report(*files, words=["--title", "A <b> & title"])
-        data = json.loads(page.texts["data"])
+        data = read_report(page.texts["data"])
         self.assertEqual(
             [
                 part
@@ -86,14 +86,14 @@ class Report(RunTest):
         )
         self.assertEqual(page.texts["title"], "A <b> & title")
         # Markup of the files is in the data alone, and the data hold no character that begins or ends markup.
-        self.assertIn(make_report_documents.HOSTILE, data["strings"])
+        self.assertIn(make_report_documents.HOSTILE, {text for row in data["rows"] for text in row.values()})
         self.assertNotRegex(page.texts["data"], "[<>&]")
         self.assertNotIn("onerror", self.own(page))
         self.assertEqual(data["nodes"]["hosts"], [f"n{i:02d}" for i in range(8)], "other systems belong to no fleet")
         self.assertEqual(data["speedup_header"], "speedup: {first} over {second}, above 1 {first} is faster")
         slow = [row["speedups"][2] for row in data["nodes"]["rows"]]
         self.assertTrue(all(1 / 1.12 < speedup < 1 / 1.05 for speedup in slow), slow)
-        fits = {curve["name"]: curve["fit"] for curve in data["collectives"]["sizes"] if len(curve["bytes"]) > 2}
+        fits = {curve["name"]: curve["fit"] for curve in data["collectives"]["sizes"] if len(curve["points"]) > 2}
         self.assertAlmostEqual(fits["allreduce mpi fp32 nodes 2 ranks 8"]["alpha"], 5e-6, delta=1e-7)
         self.assertAlmostEqual(1 / fits["allgather mpi fp32 nodes 2 ranks 8"]["beta"], 2.4e10, delta=2e8)
         (trainings,) = data["convergence"]
@@ -119,7 +119,7 @@ class Report(RunTest):
     def test_a_part_without_data_is_left_out(self):
         file = self.folder / "small.json"
         file.write_text(json.dumps(make_results.document(rows=2, launches=1)))
-        data = json.loads(self.report(file).texts["data"])
+        data = read_report(self.report(file).texts["data"])
         for part in (
             "comparison",
             "acceptance",
@@ -140,9 +140,8 @@ class Report(RunTest):
         file.write_text(json.dumps(document))
         document["system"]["name"] = "theirs"
         other.write_text(json.dumps(document))
-        data = json.loads(self.report(file, words=["--baseline", other]).texts["data"])
-        self.assertEqual(data["speedups"]["speedup"], [1, 1])
-        self.assertEqual([data["strings"][i] for i in data["speedups"]["system"]], ["theirs", "theirs"])
+        data = read_report(self.report(file, words=["--baseline", other]).texts["data"])
+        self.assertEqual([(row["speedup"], row["system"]) for row in data["speedups"]], [(1, "theirs"), (1, "theirs")])
         self.assertIn("deepbench-v100", self.report(file, words=["--baseline", "deepbench-v10"], code=2).stderr)
 
     def test_without_plotly_the_tables_stay(self):
@@ -157,7 +156,7 @@ class Report(RunTest):
         done = self.command(ASSAY, "report", file, "--out", out, env=self.environment(ASSAY_DATA_PATH=str(data_path)), code=0)
         self.assertRegex(done.stderr, "tables and no plots .*plotly.min.js is not there")
         page = Page(out.read_text())
-        self.assertIn("plotly.min.js is not there", json.loads(page.texts["data"])["plotly_reason"])
+        self.assertIn("plotly.min.js is not there", read_report(page.texts["data"])["plotly_reason"])
         self.assertNotIn("plotly", page.texts)
 
     def test_plotly_keeps_its_licence(self):

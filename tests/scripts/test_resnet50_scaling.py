@@ -5,7 +5,7 @@ import re
 import shutil
 import unittest
 
-from run_helper import ASSAY, BUILD, SOURCE, RunTest, main
+from run_helper import ASSAY, BUILD, SOURCE, RunTest, main, read_report
 
 SUITE = SOURCE / "suites" / "resnet50-scaling.json"
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
@@ -28,8 +28,8 @@ class Resnet50Scaling(RunTest):
         rows = {row["id"]: row for row in self.expect_ok(self.rows(), 4)}
         page = self.folder / "report.html"
         self.command(ASSAY, "report", self.out, "-o", page, code=0)
-        data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page.read_text(), re.S).group(1))
-        ids = [data["strings"][values[data["rows"]["columns"].index("id")]] for values in data["rows"]["values"]]
+        data = read_report(re.search(r'<script id="data" type="application/json">(.*?)</script>', page.read_text(), re.S).group(1))
+        ids = [row["id"] for row in data["rows"]]
         found = set()
         for curve in data["scaling"]:
             self.assertEqual(curve["over"], "ranks")

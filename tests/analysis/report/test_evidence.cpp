@@ -107,7 +107,7 @@ TEST(Evidence, LinksHaveTheLinksThatABisectionNames) {
   bisection["metrics"] = {{"slow_links", {{"value", 1}, {"unit", ""}, {"better", "lower"}}},
                           {"slow_link_h1+h3", {{"value", 2}, {"unit", ""}, {"better", "lower"}}}};
   const json table = section_of(document_of({bisection}), "links")["tables"][0];
-  EXPECT_FALSE(table.contains("heat"));
+  EXPECT_FALSE(table.contains("matrix"));
   EXPECT_EQ(table["lines"][0]["cells"][2], "1");
   EXPECT_EQ(table["lines"][0]["cells"][3], "h1+h3 takes 2 times as long");
 }

@@ -43,9 +43,9 @@ TEST(ReportDocument, RooflineHasPointsAndTheirCeilings) {
                    with_ceiling(row("ok", 2e-3, 0, {{"problem", "mb2"}}), 2e9, 1e9, 4e12, 3e11),
                    row("ok", 1e-3, 0, {{"problem", "mb3"}})});
   const json& part = document.at("roofline");
-  ASSERT_EQ(part["points"]["row"].size(), 2U);
-  EXPECT_DOUBLE_EQ(part["points"]["intensity"][0], 10);
-  EXPECT_DOUBLE_EQ(part["points"]["rate"][0], 1e12);
+  ASSERT_EQ(part["points"].size(), 2U);
+  EXPECT_DOUBLE_EQ(part["points"][0]["intensity"], 10);
+  EXPECT_DOUBLE_EQ(part["points"][0]["rate"], 1e12);
   ASSERT_EQ(part["roofs"].size(), 1U);
   EXPECT_DOUBLE_EQ(part["roofs"][0]["bytes_per_s"], 2e11);
 }
@@ -59,7 +59,8 @@ TEST(ReportDocument, WhatIsAboveItsRoofIsMarkedAndWinogradIsToldApart) {
   const json document = document_of({above, within});
   EXPECT_EQ(value_of(document, 0, "exceeded"), 1);
   EXPECT_EQ(value_of(document, 1, "exceeded"), 0);
-  EXPECT_EQ(document["roofline"]["points"]["fewer"], json({0, 1}));
+  EXPECT_EQ(document["roofline"]["points"][0]["fewer"], 0);
+  EXPECT_EQ(document["roofline"]["points"][1]["fewer"], 1);
 }
 
 TEST(ReportDocument, TheFractionOfTheCeilingIsThatOfTheTerminal) {
@@ -70,7 +71,7 @@ TEST(ReportDocument, TheFractionOfTheCeilingIsThatOfTheTerminal) {
   }
   const json document = document_of(rows);
   EXPECT_DOUBLE_EQ(value_of(document, 0, "fraction"), 0.3);
-  EXPECT_DOUBLE_EQ(document["roofline"]["points"]["fraction"][0], 0.3);
+  EXPECT_DOUBLE_EQ(document["roofline"]["points"][0]["fraction"], 0.3);
 }
 
 TEST(ReportDocument, RooflineKeepsADevicesRoofApart) {
@@ -100,15 +101,14 @@ TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
       document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}}), half,
                    row("ok", 1e-3, 0, {{"precision", "bf16"}, {"problem", "mb7"}})});
   const json& points = document.at("precision");
-  ASSERT_EQ(points["row"].size(), 3U);  // the other problem has no fp32
+  ASSERT_EQ(points.size(), 3U);  // the other problem has no fp32
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_DOUBLE_EQ(value_of(document, points["reference"][i], "median"), 2e-3);
-    if (value_of(document, points["row"][i], "precision") == "bf16") {
-      EXPECT_EQ(document["strings"][points["executed"][i].get<std::size_t>()],
-                "bf16 storage, arithmetic unknown");
-      EXPECT_TRUE(points["low"][i].is_null()) << "one launch has no interval";
-      EXPECT_DOUBLE_EQ(points["speedup"][i], 2);
-      EXPECT_DOUBLE_EQ(points["error"][i], 3e-3);
+    EXPECT_DOUBLE_EQ(value_of(document, points[i]["reference"], "median"), 2e-3);
+    if (value_of(document, points[i]["row"], "precision") == "bf16") {
+      EXPECT_EQ(points[i]["executed"], "bf16 storage, arithmetic unknown");
+      EXPECT_TRUE(points[i]["low"].is_null()) << "one launch has no interval";
+      EXPECT_DOUBLE_EQ(points[i]["speedup"], 2);
+      EXPECT_DOUBLE_EQ(points[i]["error"], 3e-3);
     }
   }
   EXPECT_FALSE(document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}})})
@@ -132,13 +132,13 @@ TEST(ReportDocument, PrecisionHasTheIntervalOverLaunches) {
   }
   const json document = document_of(rows);
   const json& points = document.at("precision");
-  ASSERT_EQ(points["row"].size(), 2U);
-  const std::size_t half = points["speedup"][0] == 1 ? 1 : 0;
-  EXPECT_DOUBLE_EQ(points["low"][half], 2);
-  EXPECT_DOUBLE_EQ(points["high"][half], 2.1);
-  EXPECT_EQ(points["range"][half], 0);
-  EXPECT_TRUE(points["energy"][half].is_null()) << "fp32 has no joules";
-  EXPECT_TRUE(points["low"][1 - half].is_null()) << "fp32 is not set beside itself";
+  ASSERT_EQ(points.size(), 2U);
+  const std::size_t half = points[0]["speedup"] == 1 ? 1 : 0;
+  EXPECT_DOUBLE_EQ(points[half]["low"], 2);
+  EXPECT_DOUBLE_EQ(points[half]["high"], 2.1);
+  EXPECT_EQ(points[half]["range"], 0);
+  EXPECT_TRUE(points[half]["energy"].is_null()) << "fp32 has no joules";
+  EXPECT_TRUE(points[1 - half]["low"].is_null()) << "fp32 is not set beside itself";
 }
 
 TEST(ReportDocument, CollectivesAreCurvesBySize) {
@@ -146,10 +146,11 @@ TEST(ReportDocument, CollectivesAreCurvesBySize) {
   for (const double size : {1e6, 1e3, 1e9, 1e4})
     rows.push_back(collective(size, 1e-6 + size * 1e-10));
   const json curve = document_of(rows).at("collectives").at("sizes").at(0);
-  EXPECT_EQ(curve["bytes"], json({1e3, 1e4, 1e6, 1e9}));
+  ASSERT_EQ(curve["points"].size(), 4U);
+  EXPECT_EQ(curve["points"][1]["bytes"], 1e4);
   EXPECT_NEAR(curve["fit"]["alpha"], 1e-6, 1e-12);
   EXPECT_NEAR(curve["fit"]["beta"], 1e-10, 1e-16);
-  EXPECT_NEAR(curve["busbw"][3], 1.75e9 / (1e-6 + 0.1), 1e3);
+  EXPECT_NEAR(curve["points"][3]["busbw"], 1.75e9 / (1e-6 + 0.1), 1e3);
   const json few = document_of({rows[0], rows[1]}).at("collectives").at("sizes").at(0);
   EXPECT_TRUE(few["fit"].is_null());
   EXPECT_EQ(few["fit_reason"], "fewer than 3 sizes");
@@ -310,7 +311,7 @@ TEST(ReportDocument, CollectivesAreToldApartByWhatDiffers) {
   for (const json& curve : part["sizes"]) {
     groups[curve["name"]] = curve["group"];
     EXPECT_NE(curve["full"].get<std::string>().find("direct onednn fp32"), std::string::npos);
-    EXPECT_EQ(curve["bytes"].size(), 3U);
+    EXPECT_EQ(curve["points"].size(), 3U);
   }
   EXPECT_EQ(groups, (std::map<std::string, std::string>{{"allreduce mpi", "allreduce"},
                                                         {"allreduce gloo", "allreduce"},
@@ -342,11 +343,11 @@ TEST(ReportDocument, PrecisionOfAMessageIsOfAsManyElements) {
   const std::vector<json> rows{collective(4e6, 2e-3), collective(2e6, 1.5e-3), half};
   const json document = document_of(rows);
   const json& points = document.at("precision");
-  ASSERT_EQ(points["row"].size(), 2U) << "2 MB of fp32 are other work than 2 MB of fp16";
+  ASSERT_EQ(points.size(), 2U) << "2 MB of fp32 are other work than 2 MB of fp16";
   for (std::size_t i = 0; i < 2; ++i)
-    if (value_of(document, points["row"][i], "precision") == "fp16") {
-      EXPECT_DOUBLE_EQ(points["speedup"][i], 2);
-      EXPECT_DOUBLE_EQ(points["error"][i], 2e-4);
+    if (value_of(document, points[i]["row"], "precision") == "fp16") {
+      EXPECT_DOUBLE_EQ(points[i]["speedup"], 2);
+      EXPECT_DOUBLE_EQ(points[i]["error"], 2e-4);
     }
 }
 
@@ -370,7 +371,7 @@ TEST(ReportDocument, DerivedNumbersInheritTheMark) {
         << curve["name"];
   json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
   const json precision = document_of({noisy(row("ok", 4e-3)), half})["precision"];
-  EXPECT_EQ(precision["mark"], json({"!", "!"})) << "over a disturbed fp32";
+  for (const json& point : precision) EXPECT_EQ(point["mark"], "!") << "over a disturbed fp32";
   json more = row("ok", 4e-3, 0, {{"threads", "8"}});
   more["parameters"]["threads"] = 8;
   const json scaled = document_of({row("ok", 8e-3), noisy(more)})["scaling"][0]["points"];

@@ -70,7 +70,7 @@ TEST(ReportDocument, EnergyIsTheMedianOfTheLaunchesAndSaysOfWhat) {
 
 TEST(ReportDocument, OneWrongLaunchMakesAllOfThemWorthless) {
   const json document = document_of({row("ok", 1e-3, 0), row("incorrect", 1e-3, 1)});
-  EXPECT_EQ(document["rows"]["values"].size(), 1U);
+  EXPECT_EQ(document["rows"].size(), 1U);
   EXPECT_EQ(value_of(document, 0, "status"), "incorrect");
   EXPECT_TRUE(value_of(document, 0, "median").is_null());
 }
@@ -99,7 +99,6 @@ TEST(ReportDocument, EachParameterIsAColumn) {
   json four = row("ok", 2e-3, 0, {{"threads", "4"}});
   four["parameters"]["threads"] = 4;
   const json document = document_of({row("ok", 1e-3), four});
-  EXPECT_EQ(document["rows"]["parameters"], json({"cache", "nodes", "ranks", "threads"}));
   EXPECT_EQ(value_of(document, 0, "parameter/threads"), "2");
   EXPECT_EQ(value_of(document, 1, "parameter/threads"), "4");
   EXPECT_EQ(value_of(document, 0, "parameter/cache"), "hot");
@@ -123,9 +122,21 @@ TEST(ReportDocument, SpeedupIsToTheValueShown) {
                        {"speedup", 4.0},   {"published", true}, {"citation", "a table"}};
   const json document = document_of({first, row("ok", 2e-3, 1), row("ok", 2e-3, 2)});
   const json& all = document.at("speedups");
-  EXPECT_DOUBLE_EQ(all["speedup"][0], 2);
-  EXPECT_EQ(all["published"][0], true);
-  EXPECT_EQ(document["strings"][all["citation"][0].get<std::size_t>()], "a table");
+  EXPECT_DOUBLE_EQ(all[0]["speedup"], 2);
+  EXPECT_EQ(all[0]["published"], true);
+  EXPECT_EQ(all[0]["citation"], "a table");
+}
+
+TEST(ReportDocument, NumbersHaveTheirTexts) {
+  json first = row("ok", 1e-3);
+  first["baseline"] = {{"system", "V100"}, {"value", 4e12},     {"unit", "flops_per_s"},
+                       {"speedup", 0.25},  {"published", true}, {"citation", "a table"}};
+  const json document = document_of({first, row("failed", 0, 0, {{"precision", "bf16"}})});
+  EXPECT_TRUE(value_of(document, 0, "median_text").is_null()) << "the failed row is the first";
+  EXPECT_EQ(value_of(document, 1, "median_text"), "1.00 ms");
+  EXPECT_EQ(value_of(document, 1, "flops_per_s_text"), "1.00 TFLOP/s");
+  EXPECT_EQ(document["speedups"][0]["speedup_text"], "0.250\u00d7");
+  EXPECT_EQ(document["speedups"][0]["value_text"], "4.00 TFLOP/s");
 }
 
 TEST(ReportDocument, NodesAreBesideTheirFleet) {

@@ -16,6 +16,7 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* plotly_file = "plotly.min.js";
+constexpr const char* packed = "packed columns";  ///< the one field of a list that is packed
 
 std::string read_text(const fs::path& file) {
   try {
@@ -42,6 +43,7 @@ std::string replaced(const std::string& original, const std::map<char, std::stri
 /// A list of objects with equal fields becomes an object of lists, which needs a third of the size;
 /// there, texts that repeat become places in a list of them.
 void pack(json& node) {
+  if (node.is_object()) node.erase(packed);  // a file's own would not be one
   if (node.is_structured())
     for (json& part : node) pack(part);
   if (!node.is_array() || node.size() < 2 || !node[0].is_object() || node[0].empty()) return;
@@ -61,7 +63,7 @@ void pack(json& node) {
     if (at.size() == node.size() && 2 * texts.size() < at.size())
       column = {{"texts", texts}, {"places", at}};
   }
-  node = {{"packed columns", columns}};
+  node = {{packed, columns}};
 }
 
 }  // namespace

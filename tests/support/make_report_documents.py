@@ -49,7 +49,7 @@ def comparison():
         "vary": "software",
         "allow_mismatch": True,
         "refused": False,
-        "mismatches": [{"field": "hardware/memory_bytes", "base": 1, "new": HOSTILE, "rows": 12}],
+        "mismatches": [{"field": "hardware/memory_bytes", "base": {"packed columns": 1}, "new": HOSTILE, "rows": 12}],
         "notes": [HOSTILE],
         "stage": "confirmed",
         "settings": {

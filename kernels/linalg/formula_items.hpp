@@ -18,13 +18,13 @@ struct Products {
     distance,  ///< [n], over features: ||x - c||^2. Table: centroids, the number of a first row,
                ///< and of each row from it on the label
     members,   ///< [k, d], over the rows of a label. Table: labels
-    margin,    ///< [n], over columns: (x, 1) w. Table: w
+    margin,    ///< [n], over columns: (x, 1) w. Table: what is taken off x, if anything is; w
     direction  ///< [2, columns], over rows: f (x, 1), then v (x, 1)^2. Table: f and v of each row
   };
   Of of = Of::outer;
   std::int64_t n = 1, d = 1, k = 1;      ///< n is not read: a device is believed of a shape
   std::int64_t columns = 1;              ///< d, or d + 1 with the one
-  std::int64_t shifts = 0, selects = 0;  ///< of outer: whether something is taken off; s counts
+  std::int64_t shifts = 0, selects = 0;  ///< whether something is taken off; s counts (outer)
 
   template <class In>
   ASSAY_ITEM double at(const In& in, std::int64_t row, std::int64_t column) const {
@@ -69,8 +69,8 @@ struct Products {
         b = 1;
         return true;
       case Of::margin:
-        a = at(in, output, number);
-        b = table[number];
+        a = shifted(in, table, output, number);
+        b = table[(shifts != 0 ? d : 0) + number];
         return true;
       case Of::direction: {
         const double x = at(in, number, output % columns);

@@ -125,7 +125,10 @@ class MomentsOracle final : public Oracle {
     }
     u.resize(static_cast<std::size_t>(d_ + 1));
     v.resize(static_cast<std::size_t>(d_ + 1));
-    return weighted_outer_products(*table(inputs), u, v);
+    const std::unique_ptr<Table> rows = table(inputs);
+    const auto there = weighted_there(prover_, products(), inputs, shift(inputs), u, v,
+                                      [&](std::int64_t row) { return rows->has(row); });
+    return there ? *there : weighted_outer_products(*rows, u, v);
   }
 
   double widest_norm_bound() const override {
@@ -142,13 +145,18 @@ class MomentsOracle final : public Oracle {
   std::optional<std::vector<sums::Terms>> products_there(const Inputs& inputs,
                                                          std::span<const std::int64_t> places,
                                                          bool wide) const {
-    std::vector<double> shift(selects_ ? 0 : static_cast<std::size_t>(d_));
-    if (!selects_) inputs.find("shift")->second.fill(0, shift);
-    const Products products{
-        .n = n_, .d = d_, .columns = d_ + 1, .shifts = !selects_, .selects = selects_};
-    return sums_there(prover_, products, n_,
+    return sums_there(prover_, products(), n_,
                       selects_ ? std::vector<std::string>{"x", "s"} : std::vector<std::string>{"x"},
-                      inputs, wide, places, shift);
+                      inputs, wide, places, shift(inputs));
+  }
+  Products products() const {
+    return {.n = n_, .d = d_, .columns = d_ + 1, .shifts = !selects_, .selects = selects_};
+  }
+  /// What is taken off x; empty for nothing.
+  std::vector<double> shift(const Inputs& inputs) const {
+    std::vector<double> all(selects_ ? 0 : static_cast<std::size_t>(d_));
+    if (!selects_) inputs.find("shift")->second.fill(0, all);
+    return all;
   }
 
   double variance(const sums::Terms& terms, const Executed& executed) const {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/linalg/device_sums.hpp"
 #include "kernels/linalg/oracles.hpp"
 #include "kernels/linalg/relation_oracle.hpp"
 
@@ -48,7 +49,8 @@ class QrOracle final : public RelationOracle {
       add_row_times(row + i, &z[static_cast<std::size_t>(i * vectors)], d - i, sums);
       add_column_times(row + i, sums, d - i, &error[static_cast<std::size_t>(i * vectors)]);
     }
-    const double squares = subtract_gram(inputs.find("x")->second, z, error);
+    const auto there = subtract_gram_there(inputs, z, error);
+    const double squares = there ? *there : subtract_gram(inputs.find("x")->second, z, error);
     const double u = unit_roundoff(storage(problem_.precision()));
     return {{"triangle", "number of elements of r below the diagonal that are not 0", below, 0},
             {"diagonal", "number of negative elements on the diagonal of r", negative, 0},
@@ -68,6 +70,36 @@ class QrOracle final : public RelationOracle {
   }
 
  private:
+  /// As subtract_gram(), by the device that makes x itself; nothing, and `error` is unchanged,
+  /// where it cannot.
+  std::optional<double> subtract_gram_there(const Inputs& inputs, const Block& z,
+                                            Block& error) const {
+    const std::int64_t n = problem_.shape().n, d = problem_.shape().d;
+    const Products of_x{.of = Products::Of::direction, .n = n, .d = d, .columns = d};
+    std::vector<std::int64_t> outputs(static_cast<std::size_t>(2 * d));
+    std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
+    Block gram(z.size());
+    double squares = 0;
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      std::vector<double> vector, factors;
+      for (std::int64_t j = 0; j < d; ++j)
+        vector.push_back(z[static_cast<std::size_t>(j * vectors + v)]);
+      const auto margins = margins_there(prover_, of_x, inputs, {}, vector);
+      if (!margins) return std::nullopt;
+      for (const double margin : *margins) factors.insert(factors.end(), {margin, 1});
+      // x^T margins, and the squares of all columns.
+      const auto sums = sums_there(prover_, of_x, n, {"x"}, inputs, false, outputs, factors);
+      if (!sums) return std::nullopt;
+      squares = 0;
+      for (std::int64_t j = 0; j < d; ++j) {
+        gram[static_cast<std::size_t>(j * vectors + v)] =
+            (*sums)[static_cast<std::size_t>(j)].value;
+        squares += (*sums)[static_cast<std::size_t>(d + j)].value;
+      }
+    }
+    for (std::size_t i = 0; i < gram.size(); ++i) error[i] -= gram[i];
+    return squares;
+  }
   /// error -= x^T x z. Returns ||x||_F^2.
   double subtract_gram(const Values& x, const Block& z, Block& error) const {
     const std::int64_t d = problem_.shape().d;

@@ -60,6 +60,54 @@ TEST(Prover, DoubtsLabelsAsTheHost) {
       << labels.name;
 }
 
+/// Expects two numbers that the host and the GPU find to be equal but for roundings.
+void expect_equal(double there, double here, bool exact) {
+  if (exact)
+    EXPECT_EQ(there, here);
+  else
+    EXPECT_NEAR(there, here, 1e-10 * std::abs(here));
+}
+
+TEST(Prover, WeighsAllSumsOfObservationsAsTheHost) {
+  for (const char* shape : {"syrk:n713d9", "moments:n1113d7", "hinge_hessian:n613d8"})
+    for (const auto kind : {Values::Kind::mantissa, Values::Kind::integer}) {
+      const LinalgProblem problem(parse_linalg(shape), Precision::fp64);
+      const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+      *trial.inputs = linalg_test::data(problem, kind, 4, 5);
+      const std::size_t before = crossed();
+      for (const TensorSpec& spec : problem.tensors()) {
+        if (!is_output(spec)) continue;
+        const ChecksumWeights weights(spec.dims, 7);
+        expect_equal(*trial.oracle->checksum(spec, *trial.inputs, weights),
+                     *linalg_oracle(problem)->checksum(spec, *trial.inputs, weights),
+                     kind == Values::Kind::integer);
+      }
+      if (fake_gpu::counter != nullptr) {
+        EXPECT_GT(crossed(), before) << shape << ": the GPU was not asked";
+      }
+    }
+}
+
+/// Of a right factor the error is of roundings alone, so the outputs here are wrong.
+TEST(Prover, FindsTheErrorOfAFactorAsTheHost) {
+  const LinalgProblem problem(parse_linalg("qr:n913d6"), Precision::fp64);
+  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  const Outputs outputs{{"r", std::vector<double>(36, 2)}};
+  const std::size_t before = crossed();
+  const auto there = trial.oracle->relations(*trial.inputs, outputs, Executed{}, 9),
+             here = linalg_oracle(problem)->relations(*trial.inputs, outputs, Executed{}, 9);
+  ASSERT_EQ(there.size(), here.size());
+  for (std::size_t i = 0; i < here.size(); ++i) expect_equal(there[i].error, here[i].error, false);
+  EXPECT_GT(here.back().error, 0.1);
+  if (fake_gpu::counter == nullptr) return;
+  EXPECT_GT(crossed(), before) << "the GPU was not asked";
+  const LinalgProblem other(parse_linalg("qr:n914d6"), Precision::fp64);
+  const Trial not_believed(linalg_oracle(other), other.tensors(), false);
+  const LostThreads lost("PartOfSum");
+  EXPECT_THROW(not_believed.oracle->relations(*not_believed.inputs, outputs, Executed{}, 9),
+               CaseError);
+}
+
 TEST(Prover, IsNotBelievedWhereItsSumsOfObservationsDifferFromTheHosts) {
   ONLY_ON_THE_FAKE_GPU();
   for (const char* shape : {"syrk:n701d9", "moments:n1101d7", "hinge_hessian:n601d8",

@@ -91,6 +91,15 @@ class Clock(RunTest):
                 if "--steps" in words:
                     self.assert_phases(row)
 
+    def test_layers_that_do_not_add_up_to_the_step_say_so(self):
+        small = (*SMALL, "--direction", "inference")
+        pieces = self.pieces(self.rows("assay-resnet50", *small, **SLOW_STEPS)[0])
+        for more, agrees in ((pieces // 20, True), (pieces // 5, False)):  # of the captured step alone
+            row = self.rows("assay-resnet50", *small, FAKE_GPU_GRAPH_PIECES=str(more), **SLOW_STEPS)[0]
+            self.assert_of_device(row, pieces + more)
+            self.assertIs(row["layers_sum"]["agrees"], agrees)
+            self.assertAlmostEqual(row["layers_sum"]["fraction"], pieces / (pieces + more), delta=0.02)
+
     def assert_phases(self, row):
         """They are the device's, and add up to the step."""
         phases = [row["metrics"][name]["value"] for name in ("forward_s", "backward_s", "update_s")]

@@ -92,6 +92,18 @@ TEST(ResultCheck, LayersFollowFromTheirNumbers) {
   EXPECT_FALSE(fixture::row(outcome).contains("layers"));
 }
 
+TEST(ResultCheck, LayersAgreeWithinATenthOfTheTime) {
+  Outcome outcome = good_outcome();
+  const double median = fixture::row(outcome)["time_s"]["median"];
+  for (const auto& [fraction, agrees] :
+       {std::pair{0.89, false}, {0.91, true}, {1.09, true}, {1.11, false}}) {
+    outcome.layers.resize(1);
+    outcome.layers[0].layer = "conv1";
+    outcome.layers[0].seconds = fraction * median;
+    EXPECT_EQ(fixture::row(outcome)["layers_sum"]["agrees"], agrees) << fraction;
+  }
+}
+
 TEST(ResultCheck, AnErrorWithoutNormStaysWithinItsBound) {
   Outcome outcome = good_outcome();
   outcome.verification->norm_error = outcome.verification->norm_bound = 0;

@@ -1,6 +1,7 @@
 // CUDA graphs of the fake runtime: what was submitted while a stream was captured, in that order.
 //
 //   FAKE_GPU_GRAPHS=0           no stream can be captured
+//   FAKE_GPU_GRAPH_PIECES=N     a graph is N pieces of work more than was captured
 //
 // As in the real one, a call that waits or allocates while a stream is captured fails and makes the
 // capture invalid.
@@ -73,7 +74,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream) {
     const fake::Opened while_it_runs;
     for (const auto& work : ready->work) work();
   }
-  fake::end_work(ready->work.size());
+  const char* const more = std::getenv("FAKE_GPU_GRAPH_PIECES");
+  fake::end_work(ready->work.size() + (more == nullptr ? 0 : std::strtoull(more, nullptr, 10)));
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

@@ -12,7 +12,7 @@ struct BlameLine {
   const Blame::Blamed* blamed = nullptr;
 };
 
-std::string percent_of(double part) { return fmt::format("{:.1f} %", 100 * part); }
+std::string format_percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
 
 std::string why_nobody(const Blame& blame) {
   if (!blame.unsupported.empty()) return "unsupported: " + blame.unsupported;
@@ -20,9 +20,9 @@ std::string why_nobody(const Blame& blame) {
   if (blame.links && !blame.links->unsupported.empty())
     links = fmt::format("; links are not measured: {}", blame.links->unsupported);
   if (!blame.undecided.empty())
-    return fmt::format("undecided in {}: {}{}", blame.of, blame.undecided, links);
-  return fmt::format("nobody in {}: each rank costs less than {}, within {}{}", blame.of,
-                     percent_of(least_blame), percent_of(blame.resolution), links);
+    return fmt::format("undecided in {}: {}{}", blame.period, blame.undecided, links);
+  return fmt::format("nobody in {}: each rank costs less than {}, within {}{}", blame.period,
+                     format_percent(least_blame), format_percent(blame.resolution), links);
 }
 
 }  // namespace
@@ -49,10 +49,10 @@ Table blame_table(const std::vector<const Row*>& rows) {
   add({"in"}, [](const Blame::Blamed& place) { return Cell(place.did); });
   add({"because"}, [](const Blame::Blamed& place) { return Cell(place.how); });
   add({"cost", true},
-      [](const Blame::Blamed& place) { return Cell(percent_of(place.cost), place.cost); });
+      [](const Blame::Blamed& place) { return Cell(format_percent(place.cost), place.cost); });
   add({"time", true},
       [](const Blame::Blamed& place) { return Cell(human_seconds(place.cost_s), place.cost_s); });
-  table.add({"of"}, [&](std::size_t i) -> Cell { return lines[i].row->blame->of; });
+  table.add({"of"}, [&](std::size_t i) -> Cell { return lines[i].row->blame->period; });
   return table;
 }
 

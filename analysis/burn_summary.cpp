@@ -26,7 +26,7 @@ std::string fault_text(const BurnFault& fault) {
   if (fault.rank > 0) text += fmt::format(", rank {}", fault.rank);
   text += fmt::format(", {} data", fault.data);
   if (!fault.place.empty())
-    text += fmt::format(": {} is {}, expected {}, bits {} differ ({})", fault.place, fault.found,
+    text += fmt::format(": {} is {}, expected {}, bits {} differ ({})", fault.place, fault.actual,
                         fault.expected, fault.differing_bits,
                         counted(static_cast<std::size_t>(fault.elements), "element"));
   if (fault.temperature_celsius) text += fmt::format("; {:.0f} °C", *fault.temperature_celsius);
@@ -42,7 +42,8 @@ std::string drift_text(const Drift& drift) {
 }
 
 /// The windows of several devices together, each over the median of its device.
-std::vector<DriftPoint> course_of(const std::map<std::string, std::vector<Burn::Window>>& windows) {
+std::vector<DriftPoint> compute_course(
+    const std::map<std::string, std::vector<Burn::Window>>& windows) {
   constexpr std::size_t most = 40;
   std::vector<std::pair<double, double>> all;  // when, and the ratio
   for (const auto& [device, own] : windows) {
@@ -94,8 +95,8 @@ void BurnTotals::add(const Row& row, const std::string& host) {
 std::vector<BurnTotal> BurnTotals::take() {
   std::vector<BurnTotal> totals;
   for (auto& [key, series] : series_) {
-    series.total.drift = drift_of(series.windows);
-    series.total.course = course_of(series.windows);
+    series.total.drift = compute_drift(series.windows);
+    series.total.course = compute_course(series.windows);
     std::set<std::string> devices;
     for (const auto& [places, windows] : series.windows)
       for (const std::string& place : split(places, ';')) devices.insert(place);
@@ -107,7 +108,7 @@ std::vector<BurnTotal> BurnTotals::take() {
   return totals;
 }
 
-Drift drift_of(const std::map<std::string, std::vector<Burn::Window>>& windows) {
+Drift compute_drift(const std::map<std::string, std::vector<Burn::Window>>& windows) {
   std::vector<double> first, second;
   for (auto [device, all] : windows) {
     std::ranges::stable_sort(all, {}, &Burn::Window::unix_s);

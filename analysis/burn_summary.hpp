@@ -53,7 +53,7 @@ class BurnTotals {
 
 /// The windows of several devices together: each device's times over their median, those of its
 /// first half against those of its second.
-Drift drift_of(const std::map<std::string, std::vector<Burn::Window>>& windows);
+Drift compute_drift(const std::map<std::string, std::vector<Burn::Window>>& windows);
 
 /// "0 wrong of 12345 runs in 0.5 device-hours, below 6 an hour (95 %)".
 std::string burn_text(const BurnTotal& total);

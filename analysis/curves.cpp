@@ -112,7 +112,7 @@ std::string least_text(const Curve& curve) {
 }
 
 std::optional<double> message_bytes(const Series& series) {
-  const std::optional<double> algbw = rate_of(series, "algbw"),
+  const std::optional<double> algbw = find_rate(series, "algbw"),
                               bytes = problem_number(series, "bytes");
   // algbw is message size over time, so it gives the message size; files without algbw have the
   // bytes of the problem.
@@ -133,7 +133,7 @@ struct Measurement {
 
 std::string curve_name(const Results& results, const Series& series,
                        const std::vector<std::string>& without) {
-  return series.first().benchmark + " " + system_of(results, series) + " " +
+  return series.first().benchmark + " " + name_system(results, series) + " " +
          parameters_but(series, without);
 }
 
@@ -145,7 +145,7 @@ std::string curve_key(const Results& results, const Series& series,
 }
 
 /// Sorts by size.
-Curve curve_of(std::vector<Measurement> measurements) {
+Curve fit_curve(std::vector<Measurement> measurements) {
   std::sort(measurements.begin(), measurements.end());
   Curve curve;
   for (const Measurement& measurement : measurements) {
@@ -181,19 +181,19 @@ void compare_rivals(std::vector<Curve>& curves, const std::vector<std::size_t>& 
   const std::vector<Fastest> order = fastest(lines);
   for (std::size_t i = 0; i < order.size(); ++i)
     curves[members[order[i].which]].least = {
-        order[i].from,
-        i + 1 < order.size() ? order[i + 1].from : std::numeric_limits<double>::infinity()};
+        order[i].first_bytes,
+        i + 1 < order.size() ? order[i + 1].first_bytes : std::numeric_limits<double>::infinity()};
 }
 
 }  // namespace
 
-std::vector<Curve> curves_of(const Results& results, const SeriesList& all) {
+std::vector<Curve> fit_curves(const Results& results, const SeriesList& all) {
   const std::vector<std::string> size_parameters{"problem", "bytes"};
   std::map<std::string, std::vector<Measurement>> measurements;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Series& series = all[i];
     if (series.published) continue;
-    const std::optional<double> busbw = rate_of(series, "busbw");
+    const std::optional<double> busbw = find_rate(series, "busbw");
     const auto bytes = message_bytes(series);
     if (busbw && bytes)
       measurements[curve_key(results, series, size_parameters)].push_back(
@@ -202,7 +202,7 @@ std::vector<Curve> curves_of(const Results& results, const SeriesList& all) {
   std::vector<Curve> curves;
   std::map<std::string, std::vector<std::size_t>> rivals;
   for (auto& [key, sizes] : measurements) {
-    Curve curve = curve_of(std::move(sizes));
+    Curve curve = fit_curve(std::move(sizes));
     const Series& first = all[curve.series.front()];
     curve.name = curve_name(results, first, size_parameters);
     rivals[curve_key(results, first, {"problem", "bytes", "algorithm"})].push_back(curves.size());
@@ -266,9 +266,9 @@ std::vector<Kind> kinds() {
   const auto of_threads = [](bool weak) {
     return [weak](const Series& series) -> std::string {
       const auto flops = series.first().problem.flops;
-      if (!flops) return weak ? "" : work_of(series);
+      if (!flops) return weak ? "" : describe_work(series);
       const double each = weak ? *flops / parameter_number(series, "threads") : *flops;
-      return fmt::format("{} {:.6g}", work_of(series), each);
+      return fmt::format("{} {:.6g}", describe_work(series), each);
     };
   };
   return {{"threads", false, {"threads"}, of_threads(false)},
@@ -279,7 +279,7 @@ std::vector<Kind> kinds() {
           {"ranks", true, {"ranks", "nodes"}, of_ranks(true)},
           // Each rank has its own problem, so the total work grows.
           {"ranks", true, {"ranks", "nodes"}, [](const Series& series) {
-             return shared(series).value_or(false) ? "" : work_of(series);
+             return shared(series).value_or(false) ? "" : describe_work(series);
            }}};
 }
 
@@ -304,8 +304,8 @@ std::vector<ScalingCurve> make_curves(const Kind& kind, const Results& results,
     if (!(count > 0)) continue;
     const std::string work = kind.work(all[i]);
     if (work.empty()) continue;
-    auto& group = groups[std::to_string(all[i].result) + " " + hardware_of(results, all[i]) + " " +
-                         work + " " + parameters_but(all[i], kind.along)];
+    auto& group = groups[std::to_string(all[i].result) + " " + describe_hardware(results, all[i]) +
+                         " " + work + " " + parameters_but(all[i], kind.along)];
     const auto [place, fresh] = group.emplace(count, i);
     if (!fresh && all[i].median < all[place->second].median) place->second = i;
   }

@@ -36,8 +36,8 @@ AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const doubl
 
 /// The line with the least time from a size on.
 struct Fastest {
-  double from = 0;        ///< bytes
-  std::size_t which = 0;  ///< index of the line
+  double first_bytes = 0;  ///< bytes
+  std::size_t which = 0;   ///< index of the line
 };
 /// The fastest line for each range of sizes, in the order of size, beginning at size 0. Lines that
 /// are never the fastest do not appear. The first of equal lines counts.
@@ -67,7 +67,7 @@ std::string least_text(const Curve& curve);
 /// Nothing where neither is known.
 std::optional<double> message_bytes(const Series& series);
 /// The curves of all measured rows with a bus bandwidth.
-std::vector<Curve> curves_of(const Results& results, const SeriesList& all);
+std::vector<Curve> fit_curves(const Results& results, const SeriesList& all);
 
 struct ScalingPoint {
   std::size_t series = 0;  ///< index

@@ -41,7 +41,7 @@ void take_largest(std::map<std::string, double>& largest,
   for (const auto& [name, count] : counters) largest[name] = std::max(largest[name], count);
 }
 
-double sum_of(const std::map<std::string, double>& counters) {
+double add_counters(const std::map<std::string, double>& counters) {
   double sum = 0;
   for (const auto& [name, count] : counters) sum += count;
   return sum;
@@ -63,7 +63,7 @@ Cell counters_cell(const std::map<std::string, double>& counters) {
   std::vector<std::string> parts;
   for (const auto& [name, count] : counters)
     if (count > 0) parts.push_back(fmt::format("{} {:g}", name, count));
-  const double sum = sum_of(counters);
+  const double sum = add_counters(counters);
   return {fmt::format("{:g}{}{}", sum, parts.empty() ? "" : ": ", join(parts, ", ")), sum};
 }
 
@@ -96,7 +96,7 @@ std::vector<DeviceRecord> device_records(const Results& results, const SeriesLis
   std::vector<DeviceRecord> records;
   for (auto& [key, record] : devices) records.push_back(std::move(record));
   std::ranges::stable_sort(records, std::greater(), [](const DeviceRecord& record) {
-    return std::pair(sum_of(record.errors), sum_of(record.meanwhile));
+    return std::pair(add_counters(record.errors), add_counters(record.meanwhile));
   });
   return records;
 }
@@ -114,7 +114,7 @@ Table device_table(const Results& results, const SeriesList& all) {
   add({"Device"}, [](const DeviceRecord& record) { return Cell(record.device); });
   add({"Errors"}, [](const DeviceRecord& record) { return counters_cell(record.errors); });
   add({"Corrected"}, [](const DeviceRecord& record) { return counters_cell(record.corrected); });
-  if (any([](const DeviceRecord& record) { return sum_of(record.meanwhile) > 0; }))
+  if (any([](const DeviceRecord& record) { return add_counters(record.meanwhile) > 0; }))
     add({"Corrected in rows"},
         [](const DeviceRecord& record) { return counters_cell(record.meanwhile); });
   if (any([](const DeviceRecord& record) { return record.throttled > 0; }))
@@ -161,8 +161,8 @@ namespace {
 /// The main rate of a row of assay-io.
 Cell io_rate(const Series& series) {
   for (const char* name : {"files_per_s", "reads_per_s", "bytes_per_s"})
-    if (const auto rate = rate_of(series, name))
-      return {human_rate(name, *rate) + mark_of(series), *rate};
+    if (const auto rate = find_rate(series, name))
+      return {human_rate(name, *rate) + choose_mark(series), *rate};
   return "-";
 }
 
@@ -215,7 +215,7 @@ Table storage_table(const Results& results, const SeriesList& all) {
     return Cell(series.parameter("ranks"), parameter_number(series, "ranks"));
   });
   add({"Time", true}, [](const Series& series) {
-    return Cell(human_seconds(series.median) + mark_of(series), series.median);
+    return Cell(human_seconds(series.median) + choose_mark(series), series.median);
   });
   add({"Rate", true}, io_rate);
   add({"Moved by storage", true},
@@ -254,7 +254,7 @@ struct Grid {
 
 using Grids = std::map<std::string, Grid>;  ///< by title
 
-Matrix matrix_of(const std::string& title, const Grid& grid) {
+Matrix make_matrix(const std::string& title, const Grid& grid) {
   std::set<std::string, ByNumber> rows, columns;
   for (const auto& [places, number] : grid.numbers) {
     rows.insert(places.first);
@@ -303,24 +303,24 @@ void add_copies(const Results& results, const SeriesList& all, Grids& grids) {
   for (const Series& series : all)
     if (series.first().benchmark == "copy" && has_time(series)) copies.push_back(&series);
   std::set<std::string> hosts;
-  const auto host_of = [&](const Series& series) {
+  const auto find_host = [&](const Series& series) {
     return results[series.result].environment(series.first()).host;
   };
-  for (const Series* copy : copies) hosts.insert(host_of(*copy));
+  for (const Series* copy : copies) hosts.insert(find_host(*copy));
   const std::map<const Series*, std::string> kinds = kinds_of_copies(copies);
   for (const Series* copy : copies) {
     const double bytes = problem_number(*copy, "buffer_bytes").value_or(0);
     const auto kind = kinds.find(copy);
     const std::string title =
         fmt::format("copies of {}{}{}", size_text(bytes), kind == kinds.end() ? "" : kind->second,
-                    hosts.size() > 1 ? " on " + host_of(*copy) : "");
+                    hosts.size() > 1 ? " on " + find_host(*copy) : "");
     const auto add = [&](const std::string& what, const std::string& unit, double value) {
       Grid& grid = grids[what + " of " + title];
       grid.unit = unit;
       grid.corner = "from \\ to";
-      grid.add(copy->parameter("from"), copy->parameter("to"), value, mark_of(*copy));
+      grid.add(copy->parameter("from"), copy->parameter("to"), value, choose_mark(*copy));
     };
-    if (const auto bandwidth = rate_of(*copy, "copy_bw")) add("bandwidth", "B/s", *bandwidth);
+    if (const auto bandwidth = find_rate(*copy, "copy_bw")) add("bandwidth", "B/s", *bandwidth);
     if (bytes <= small_copy) add("time", "s", copy->median);
   }
 }
@@ -331,25 +331,26 @@ void add_pairs_of_nodes(const Results& results, const SeriesList& all, Grids& gr
     const auto& ranks = results[series.result].environment(series.first()).rank_hosts;
     const std::set<std::string> hosts(ranks.begin(), ranks.end());
     if (hosts.size() != 2) continue;
-    const auto bandwidth = rate_of(series, "busbw");
+    const auto bandwidth = find_rate(series, "busbw");
     Grid& grid = grids[fmt::format("{} of pairs of nodes: {}", bandwidth ? "bus bandwidth" : "time",
                                    series.first().id)];
     grid.unit = bandwidth ? "B/s" : "s";
     grid.corner = "node";
     grid.symmetric = true;
-    grid.add(*hosts.begin(), *hosts.rbegin(), bandwidth.value_or(series.median), mark_of(series));
+    grid.add(*hosts.begin(), *hosts.rbegin(), bandwidth.value_or(series.median),
+             choose_mark(series));
   }
 }
 
 }  // namespace
 
-std::vector<Matrix> matrices_of(const Results& results, const SeriesList& all) {
+std::vector<Matrix> make_matrices(const Results& results, const SeriesList& all) {
   Grids grids;
   add_copies(results, all, grids);
   add_pairs_of_nodes(results, all, grids);
   std::vector<Matrix> matrices;
   for (const auto& [title, grid] : grids)
-    if (grid.numbers.size() > 1) matrices.push_back(matrix_of(title, grid));
+    if (grid.numbers.size() > 1) matrices.push_back(make_matrix(title, grid));
   return matrices;
 }
 

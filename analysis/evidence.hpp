@@ -37,7 +37,7 @@ struct Matrix {
 /// The bandwidth of each kind of copy (assay-copy) by its places, and of copies of at most 1 MiB
 /// the time as well; the bus bandwidth, else the time, of each row that several pairs of nodes ran
 /// (`assay run --pairs`). A matrix has at least two numbers.
-std::vector<Matrix> matrices_of(const Results& results, const SeriesList& all);
+std::vector<Matrix> make_matrices(const Results& results, const SeriesList& all);
 
 /// A size for people: "64 MiB".
 std::string size_text(double bytes);

@@ -29,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, int>, 10> prefixes{{{"n", -9},
                                                                      {"P", 15},
                                                                      {"E", 18}}};
 
-std::optional<int> power_of(std::string_view prefix) {
+std::optional<int> find_power(std::string_view prefix) {
   for (const auto& [name, power] : prefixes)
     if (name == prefix) return power;
   return std::nullopt;
@@ -169,7 +169,7 @@ bool in_one_unit(NumberColumn& column) {
   const std::string base = common_end(units);
   std::map<std::string, int> powers;
   for (const std::string& unit : units) {
-    const auto power = power_of(std::string_view(unit).substr(0, unit.size() - base.size()));
+    const auto power = find_power(std::string_view(unit).substr(0, unit.size() - base.size()));
     if (units.size() > 1 && (base.empty() || !power)) return false;
     powers[unit] = power.value_or(0);
   }

@@ -22,7 +22,7 @@ namespace {
 bool is_result(const fs::path& file) {
   if (file.filename() == "result.json") return true;
   const nlohmann::json document = read_head(file);
-  return document.is_object() && text_of(document, "schema").starts_with("assay-result/");
+  return document.is_object() && read_field(document, "schema").starts_with("assay-result/");
 }
 
 /// True if this is the name of a shipped baseline, and no file has that name.
@@ -37,7 +37,7 @@ bool is_unfinished_run(const fs::path& folder) {
   return fs::exists(folder / "journal.jsonl") && !fs::exists(folder / "result.json");
 }
 
-std::vector<fs::path> files_of(const fs::path& name) {
+std::vector<fs::path> list_files(const fs::path& name) {
   if (is_baseline(name)) return {baseline_file(name)};
   if (!fs::is_directory(name)) return {name};
   if (fs::exists(name / "result.json")) return {name / "result.json"};
@@ -83,7 +83,7 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& names) {
       throw InputError(name +
                        " is the record of promotions, not a result. Give folders of runs, or the "
                        "folder that they are in.");
-    for (const fs::path& file : files_of(name)) {
+    for (const fs::path& file : list_files(name)) {
       if (!seen.insert(fs::weakly_canonical(file)).second)
         throw InputError(fmt::format(
             "{} is given twice (its rows would count twice). Give it once.", file.string()));

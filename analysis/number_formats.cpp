@@ -14,7 +14,7 @@ namespace {
 
 constexpr int tf32_significand = 11;
 
-Line line_of(Precision precision) {
+Line choose_line(Precision precision) {
   const PrecisionFormat& format = assay::format(precision);
   const auto text = [](DataType type) { return std::string(name(type)); };
   std::vector<std::string> cells{std::string(format.name), text(format.input), text(format.output),
@@ -51,7 +51,7 @@ FloatFormat float_format(Precision precision) {
 
 std::string precision_table() {
   std::vector<Line> lines;
-  for (const std::string& name : precision_names()) lines.push_back(line_of(precision(name)));
+  for (const std::string& name : precision_names()) lines.push_back(choose_line(precision(name)));
   return terminal_table({titled({"precision", "inputs", "results", "sums", ">bits", ">smallest",
                                  ">largest", ">roundoff"}),
                          lines}) +

@@ -5,12 +5,12 @@
 
 namespace assay {
 
-std::string csv_of(const std::vector<std::string>& fields,
-                   const std::vector<nlohmann::json>& records) {
+std::string make_csv(const std::vector<std::string>& fields,
+                     const std::vector<nlohmann::json>& records) {
   Table table{titled(fields)};
   for (const nlohmann::json& record : records) {
     std::vector<std::string>& cells = table.lines.emplace_back().cells;
-    for (const std::string& field : fields) cells.push_back(text_of(record, field));
+    for (const std::string& field : fields) cells.push_back(read_field(record, field));
   }
   return csv_table(table);
 }

@@ -11,8 +11,8 @@
 namespace assay {
 
 /// CSV of these fields of JSON objects, with all digits; a field that is missing or null is empty.
-std::string csv_of(const std::vector<std::string>& fields,
-                   const std::vector<nlohmann::json>& records);
+std::string make_csv(const std::vector<std::string>& fields,
+                     const std::vector<nlohmann::json>& records);
 
 class Page {
  public:

@@ -55,7 +55,7 @@ void add_parts(NamedResult named, Results& results) {
     std::size_t environment, bracket;  ///< the first of the part in the gathered result
   };
   std::vector<GatheredPart> parts;
-  std::vector<std::size_t> part_of;  // by environment
+  std::vector<std::size_t> part_by_environment;  // by environment
   std::size_t bracket = 0;
   results.reserve(results.size() + gathered.size());
   for (const GatheredRun& entry : gathered) {
@@ -70,18 +70,19 @@ void add_parts(NamedResult named, Results& results) {
     part.result.rest = whole.rest;
     part.result.rest.update(entry.own_of_result);
     part.result.rest.erase("system");
-    parts.push_back({&part.result, part_of.size(), bracket});
-    part_of.insert(part_of.end(), entry.environments, parts.size() - 1);
+    parts.push_back({&part.result, part_by_environment.size(), bracket});
+    part_by_environment.insert(part_by_environment.end(), entry.environments, parts.size() - 1);
     for (const std::size_t end = bracket + entry.brackets; bracket < end; ++bracket)
       if (bracket < brackets.size())
         part.result.run.brackets.push_back(std::move(brackets[bracket]));
   }
-  refuse_counts(named.name, "environments", part_of.size(), whole.environments.size());
+  refuse_counts(named.name, "environments", part_by_environment.size(), whole.environments.size());
   refuse_counts(named.name, "brackets", bracket, brackets.size());
-  for (std::size_t i = 0; i < part_of.size(); ++i)
-    parts[part_of[i]].result->environments.push_back(std::move(whole.environments[i]));
+  for (std::size_t i = 0; i < part_by_environment.size(); ++i)
+    parts[part_by_environment[i]].result->environments.push_back(std::move(whole.environments[i]));
   for (Row& row : whole.rows) {
-    const GatheredPart& part = parts[part_of[static_cast<std::size_t>(row.environment)]];
+    const GatheredPart& part =
+        parts[part_by_environment[static_cast<std::size_t>(row.environment)]];
     row.environment -= static_cast<int>(part.environment);
     if (row.ceiling)
       for (int& place : row.ceiling->brackets) place -= static_cast<int>(part.bracket);

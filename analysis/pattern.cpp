@@ -29,7 +29,7 @@ bool Pattern::in(const std::string& text) const {
   return compiled_ == nullptr || RE2::PartialMatch(text, *compiled_);
 }
 
-std::optional<std::vector<std::string>> Pattern::groups_of(const std::string& text) const {
+std::optional<std::vector<std::string>> Pattern::match_groups(const std::string& text) const {
   if (compiled_ == nullptr) return std::vector<std::string>{};
   const int count = compiled_->NumberOfCapturingGroups() + 1;  // the whole first
   std::vector<re2::StringPiece> parts(static_cast<std::size_t>(count));

@@ -25,7 +25,7 @@ class Pattern {
   bool in(const std::string& text) const;
   /// The groups of a match of the whole text ("" for an unused group); nothing if it does not
   /// match.
-  std::optional<std::vector<std::string>> groups_of(const std::string& text) const;
+  std::optional<std::vector<std::string>> match_groups(const std::string& text) const;
 
  private:
   std::shared_ptr<const re2::RE2> compiled_;

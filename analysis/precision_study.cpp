@@ -27,7 +27,7 @@ std::string executed(const Series& series, std::string RowExecuted::*field) {
   return values.size() == 1 ? *values.begin() : "";
 }
 
-std::string compute_of(const Series& series, const std::string& asked) {
+std::string name_compute(const Series& series, const std::string& asked) {
   const std::string told = executed(series, &RowExecuted::compute);
   if (asked == "tf32") {
     const std::optional<double> error = largest_norm_error(series);
@@ -86,7 +86,7 @@ void beside_published(PrecisionRow& row) {
   Row same = row.series->first();
   same.parameters["precision"] = reference;
   const std::optional<RowBaseline> match =
-      Baseline::of_launches("precision fp32", *row.fp32).match(same, &row.note);
+      Baseline::make_of_launches("precision fp32", *row.fp32).match(same, &row.note);
   if (!match) return;
   row.note = match->note;
   if (match->speedup > 0) row.speedup = OverFp32{match->speedup, std::nullopt, false, 0};
@@ -107,7 +107,7 @@ void beside_measured(PrecisionRow& row) {
   }
   row.speedup = paired(fp32, series, [](const Row& launch) { return launch.median(); });
   // Joules of other counters are of other things.
-  if (energy_of(series) && energy_domains(series) == energy_domains(fp32))
+  if (compute_energy(series) && energy_domains(series) == energy_domains(fp32))
     row.energy =
         paired(fp32, series, [](const Row& launch) { return launch.energy_j.value_or(0); });
   const std::size_t launches = std::max(fp32.rows.size(), series.rows.size());
@@ -169,7 +169,7 @@ std::optional<double> largest_norm_error(const Series& series) {
 std::string executed_precision(const Series& series) {
   const std::string asked = series.parameter("precision");
   if (series.status != "ok" || series.published) return asked;
-  const std::string compute = compute_of(series, asked);
+  const std::string compute = name_compute(series, asked);
   if (compute == arithmetic_name(asked)) return asked;
   std::string storage = executed(series, &RowExecuted::storage);
   if (storage.empty()) storage = asked == "tf32" ? reference : asked;

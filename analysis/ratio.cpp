@@ -6,19 +6,19 @@ namespace assay {
 
 double speedup(double first_s, double second_s) { return second_s / first_s; }
 
-double speedup_of(double time_ratio) { return 1 / time_ratio; }
+double compute_speedup(double time_ratio) { return 1 / time_ratio; }
 
-Interval speedup_of(const Interval& time_ratio) {
+Interval compute_speedup(const Interval& time_ratio) {
   return {1 / time_ratio.high, 1 / time_ratio.low};
 }
 
-std::optional<double> speedup_of(const std::optional<double>& time_ratio) {
-  return time_ratio > 0 ? std::optional(speedup_of(*time_ratio)) : std::nullopt;
+std::optional<double> compute_speedup(const std::optional<double>& time_ratio) {
+  return time_ratio > 0 ? std::optional(compute_speedup(*time_ratio)) : std::nullopt;
 }
 
-std::optional<Interval> speedup_of(const std::optional<Interval>& time_ratio) {
+std::optional<Interval> compute_speedup(const std::optional<Interval>& time_ratio) {
   const bool known = time_ratio && time_ratio->low > 0 && time_ratio->high > 0;
-  return known ? std::optional(speedup_of(*time_ratio)) : std::nullopt;
+  return known ? std::optional(compute_speedup(*time_ratio)) : std::nullopt;
 }
 
 std::string over(const std::string& first, const std::string& second) {

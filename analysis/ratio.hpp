@@ -12,11 +12,11 @@ namespace assay {
 /// The speedup of the first over the second, from their times.
 double speedup(double first_s, double second_s);
 /// The speedup of A over B, from "time of A / time of B".
-double speedup_of(double time_ratio);
-Interval speedup_of(const Interval& time_ratio);
+double compute_speedup(double time_ratio);
+Interval compute_speedup(const Interval& time_ratio);
 /// Nothing where the ratio is unknown or not above 0.
-std::optional<double> speedup_of(const std::optional<double>& time_ratio);
-std::optional<Interval> speedup_of(const std::optional<Interval>& time_ratio);
+std::optional<double> compute_speedup(const std::optional<double>& time_ratio);
+std::optional<Interval> compute_speedup(const std::optional<Interval>& time_ratio);
 
 /// "A over B": the title of a column of speedups.
 std::string over(const std::string& first, const std::string& second);

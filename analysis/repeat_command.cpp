@@ -67,7 +67,7 @@ Words environment_words(const ResultEnvironment& environment, const Row& row) {
 }
 
 /// The flag of a parameter. Files keep the old name of one.
-std::string flag_of(std::string parameter) {
+std::string name_flag(std::string parameter) {
   if (parameter == "inside") parameter = "intra_node";
   std::ranges::replace(parameter, '_', '-');
   return parameter;
@@ -87,7 +87,7 @@ std::string repeat_command(const RunHeader& run, const ResultEnvironment& enviro
   std::ranges::replace(program, '_', '-');
   words.push_back(shell_word(program));
   const auto add = [&](const std::string& name, const std::string& value) {
-    words.insert(words.end(), {shell_word("--" + flag_of(name)), shell_word(value)});
+    words.insert(words.end(), {shell_word("--" + name_flag(name)), shell_word(value)});
   };
   // A benchmark whose cases have no problem (a collective has a size) has no such flag: the id
   // names every dimension.

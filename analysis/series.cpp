@@ -13,7 +13,7 @@ namespace assay {
 
 using nlohmann::json;
 
-std::string text_of(const json& object, const std::string& key) {
+std::string read_field(const json& object, const std::string& key) {
   const auto value = object.find(key);
   if (value == object.end() || value->is_null()) return "";
   return value->is_string() ? value->get<std::string>() : value->dump();
@@ -80,7 +80,9 @@ SortKey sort_key(const Series& series) {
 
 }  // namespace
 
-std::string mark_of(const Series& a, const Series& b) { return worse_mark(mark_of(a), mark_of(b)); }
+std::string choose_mark(const Series& a, const Series& b) {
+  return worse_mark(choose_mark(a), choose_mark(b));
+}
 
 bool ids_repeat(const SeriesList& all) {
   std::set<std::pair<std::size_t, std::string>> seen;
@@ -89,7 +91,7 @@ bool ids_repeat(const SeriesList& all) {
   });
 }
 
-SeriesList series_of(const Results& results) {
+SeriesList make_series(const Results& results) {
   SeriesList all;
   for (std::size_t r = 0; r < results.size(); ++r) {
     std::map<std::string, LaunchGroups> ids;
@@ -113,8 +115,8 @@ SeriesList series_of(const Results& results) {
   return sorted;
 }
 
-SeriesList series_of(Results&& results) {
-  SeriesList all = series_of(std::as_const(results));
+SeriesList make_series(Results&& results) {
+  SeriesList all = make_series(std::as_const(results));
   for (Series& series : all)
     for (SharedRow& row : series.rows) row.own();
   return all;
@@ -126,7 +128,7 @@ bool rate_alone(const Series& series) {
   return series.published && series.first().is_ok() && !series.first().time_s;
 }
 
-std::optional<double> rate_of(const Series& series, const std::string& name) {
+std::optional<double> find_rate(const Series& series, const std::string& name) {
   const std::optional<double> rate = series.first().rate(name);
   if (!rate || rate_alone(series)) return rate;
   if (!has_time(series)) return std::nullopt;
@@ -135,7 +137,7 @@ std::optional<double> rate_of(const Series& series, const std::string& name) {
 
 namespace {
 
-std::string domains_of(const Row& row) {
+std::string list_domains(const Row& row) {
   std::vector<std::string> names;
   for (const auto& [name, joules] : row.energy_domains_j) names.push_back(name);
   return join(names, " + ");
@@ -143,18 +145,18 @@ std::string domains_of(const Row& row) {
 
 }  // namespace
 
-std::optional<double> energy_of(const Series& series) {
+std::optional<double> compute_energy(const Series& series) {
   if (series.status != "ok") return std::nullopt;
   std::vector<double> launches;
   for (const SharedRow& row : series.rows) {
-    if (!row->energy_j || domains_of(row) != domains_of(series.first())) return std::nullopt;
+    if (!row->energy_j || list_domains(row) != list_domains(series.first())) return std::nullopt;
     launches.push_back(*row->energy_j);
   }
   return median(launches);
 }
 
 std::string energy_domains(const Series& series) {
-  return energy_of(series) ? domains_of(series.first()) : "";
+  return compute_energy(series) ? list_domains(series.first()) : "";
 }
 
 std::optional<double> problem_number(const Series& series, const std::string& name) {
@@ -170,11 +172,11 @@ std::string parameters_but(const Series& series, const std::vector<std::string>&
   return text;
 }
 
-std::string system_of(const Results& results, const Series& series) {
+std::string name_system(const Results& results, const Series& series) {
   return results[series.result].system();
 }
 
-std::string hardware_of(const Results& results, const Series& series) {
+std::string describe_hardware(const Results& results, const Series& series) {
   return results[series.result].environment(series.first()).hashes.hardware;
 }
 
@@ -214,10 +216,10 @@ std::string environment_but(const Results& results, const Series& series, const 
   if (differs || by == "ranks" || by == "nodes")
     differs = software.erase("binaries") > 0 || differs;
   if (!differs) return series.environment;
-  return hardware_of(results, series) + " " + software.dump();
+  return describe_hardware(results, series) + " " + software.dump();
 }
 
-std::string work_of(const Series& series) {
+std::string describe_work(const Series& series) {
   return series.first().benchmark + " " + series.first().problem.descriptor;
 }
 

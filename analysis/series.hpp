@@ -48,19 +48,19 @@ using SeriesList = std::vector<Series>;
 /// All series of the results, sorted by problem and settings, so that equal ids of several results
 /// are adjacent. An id whose launches ran in several environments (hardware, software) has several
 /// series. They have the rows of the results, which must not change as long as there are series.
-SeriesList series_of(const Results& results);
+SeriesList make_series(const Results& results);
 /// The same, with rows of their own.
-SeriesList series_of(Results&& results);
+SeriesList make_series(Results&& results);
 
 /// True if the series is a published rate without a time.
 bool rate_alone(const Series& series);
 /// True if the series is ok, with a time above the resolution of the timer.
 bool has_time(const Series& series);
 /// The rate `name` at the median of the series; nothing where the rows do not have it.
-std::optional<double> rate_of(const Series& series, const std::string& name);
+std::optional<double> find_rate(const Series& series, const std::string& name);
 /// Joules per run, the median of the launches; nothing where a launch has no energy, or measured
 /// other domains than the first launch.
-std::optional<double> energy_of(const Series& series);
+std::optional<double> compute_energy(const Series& series);
 /// The domains whose energy was measured: "package-0 + package-0/dram"; "" where there are none.
 std::string energy_domains(const Series& series);
 /// The number `name` of the problem; nothing where it has none.
@@ -68,17 +68,17 @@ std::optional<double> problem_number(const Series& series, const std::string& na
 /// All parameters but those in `without`, as "name=value …". Rows for which these texts are equal
 /// are comparable.
 std::string parameters_but(const Series& series, const std::vector<std::string>& without);
-std::string system_of(const Results& results, const Series& series);
+std::string name_system(const Results& results, const Series& series);
 
 /// The hash of the hardware. A ratio of two rows is due to their settings only on equal hardware.
-std::string hardware_of(const Results& results, const Series& series);
+std::string describe_hardware(const Results& results, const Series& series);
 /// Tells the environment of a series from others (ResultEnvironment::key), without the library that
 /// the parameter `by` chooses, whose version is in software.libraries under the parameter's name:
 /// two BLAS libraries are in two processes, and differ in it as they should. If `by` is threads,
 /// ranks or nodes, also without these numbers in the launcher's mapping.
 std::string environment_but(const Results& results, const Series& series, const std::string& by);
 /// Benchmark and problem.
-std::string work_of(const Series& series);
+std::string describe_work(const Series& series);
 /// The value of a parameter that is a number, else 0.
 double parameter_number(const Series& series, const std::string& name);
 /// True if the series is of a collective (it has a bus bandwidth).
@@ -89,7 +89,7 @@ bool any_launch(const Launches& launches, auto is) {
   return std::any_of(launches.rows.begin(), launches.rows.end(), is);
 }
 /// The mark of a number that comes from the times of both: the more severe one.
-std::string mark_of(const Series& a, const Series& b);
+std::string choose_mark(const Series& a, const Series& b);
 
 /// True if a result has an id more than once, because its launches ran in different environments.
 bool ids_repeat(const SeriesList& all);
@@ -99,7 +99,7 @@ inline constexpr const char* environments_note =
 
 nlohmann::json number_or_null(const std::optional<double>& value);
 /// The value of a key as text ("2" for the number 2); "" where it is absent or null.
-std::string text_of(const nlohmann::json& object, const std::string& key);
+std::string read_field(const nlohmann::json& object, const std::string& key);
 
 /// The median of the launches; nothing without a ceiling.
 std::optional<double> ceiling_fraction(const Series& series);

@@ -47,7 +47,7 @@ void add(const Series& series, TrainedSteps& steps) {
     const std::map<std::string, double>& last = row.epochs.back();
     if (const double epochs = last.at("epoch"); epochs >= steps.epochs) {
       steps.epochs = epochs;
-      steps.quality = quality_of(last);
+      steps.quality = find_quality(last);
       steps.score = last.at(steps.quality);
     }
   }
@@ -61,7 +61,7 @@ Trainings::Trainings(const Results& results) : results_(results) {
                                [](const Row& row) { return !row.step_parameters.empty(); });
   });
   if (!any) return;  // a fleet has many rows
-  for (const Series& series : series_of(results)) {
+  for (const Series& series : make_series(results)) {
     const std::string hash = step_hash(series);
     // A training that is unsupported, or whose process ended early, says nothing of learning.
     const bool ended = series.status == "ok" || is_final(series.status);

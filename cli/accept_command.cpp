@@ -16,9 +16,9 @@ namespace assay {
 namespace {
 
 int accept(const Given& given) {
-  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
-  const std::vector<std::string> files = values_of(given, "FILE");
-  const std::string asked = *value_of(given, "criteria");
+  const std::string format = read_choice(given, "format", {"terminal", "markdown", "json"});
+  const std::vector<std::string> files = read_values(given, "FILE");
+  const std::string asked = *read_value(given, "criteria");
   const std::string criteria_file = find_criteria(asked).string();
   std::vector<std::string> inputs = files;
   inputs.push_back(criteria_file);
@@ -35,7 +35,7 @@ int accept(const Given& given) {
   acceptance.next = next_command(acceptance, files);
   const nlohmann::json document = acceptance;
   check_own(document, "acceptance");
-  if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(acceptance));
+  if (const auto file = read_value(given, "junit")) write_text(*file, junit_xml(acceptance));
   emit(given, format == "json" ? document.dump(1) + "\n"
                                : render_acceptance(acceptance, format == "markdown"));
   if (given.contains("out")) {  // the verdict is wanted on the terminal all the same

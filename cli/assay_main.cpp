@@ -18,8 +18,9 @@ std::vector<assay::Command> commands_for_terminal() {
     });
     command.run = [run = command.run, writes_file](const assay::Given& given) {
       const auto width = assay::terminal_width(STDOUT_FILENO);
-      const bool for_people = assay::value_of(given, "format").value_or("terminal") == "terminal" &&
-                              !(writes_file && given.contains("out"));
+      const bool for_people =
+          assay::read_value(given, "format").value_or("terminal") == "terminal" &&
+          !(writes_file && given.contains("out"));
       if (width && for_people) {
         assay::table_width = *width;
         assay::wraps_notes = true;

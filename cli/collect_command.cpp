@@ -14,8 +14,8 @@ namespace {
 int collect_runs(const Given& given) {
   namespace fs = std::filesystem;
   CollectOptions options;
-  options.local = fs::absolute(*value_of(given, "LOCAL")).lexically_normal();
-  options.out = fs::absolute(*value_of(given, "out")).lexically_normal();
+  options.local = fs::absolute(*read_value(given, "LOCAL")).lexically_normal();
+  options.out = fs::absolute(*read_value(given, "out")).lexically_normal();
   options.prepare = given.contains("prepare");
   options.resume = given.contains("resume");
   Plugins plugins;

@@ -64,23 +64,23 @@ std::vector<Side> read_sides(const std::string& base, const std::string& updated
 
 /// The two sides of one result, whose rows --base and --new choose; completes `choice`.
 std::vector<Side> read_one_result(const Given& given, Choice& choice) {
-  const std::string name = *value_of(given, "BASE");
+  const std::string name = *read_value(given, "BASE");
   for (const char* flag : {"base", "new"})
-    choice.selections.emplace_back(std::string("--") + flag, values_of(given, flag));
+    choice.selections.emplace_back(std::string("--") + flag, read_values(given, flag));
   Results results = read_rows(name, choice.filter);
   if (results.size() == 1) results.front().name = name;  // the sides have longer names
-  choice.vary = variation_of(choice.selections[0], choice.selections[1], results);
+  choice.vary = find_variation(choice.selections[0], choice.selections[1], results);
   std::vector<Side> sides;
   for (const std::size_t side : {0, 1}) sides.push_back(make_side(name, results, choice, side));
   return sides;
 }
 
 /// The programs and the launcher that the caller gives for a side.
-Chosen choose_executables(const Given& given, const std::string& flag) {
-  Chosen chosen;
+AllowedPrograms choose_executables(const Given& given, const std::string& flag) {
+  AllowedPrograms chosen;
   chosen.advice = "name their build with --" + flag;
-  if (const auto build = value_of(given, flag)) chosen.programs = *build;
-  chosen.launcher = value_of(given, "launcher");
+  if (const auto build = read_value(given, flag)) chosen.programs = *build;
+  chosen.launcher = read_value(given, "launcher");
   return chosen;
 }
 
@@ -116,9 +116,9 @@ std::vector<Side> launch_flagged(const Comparison& comparison, const std::vector
 void check_files(const Given& given) {
   std::vector<std::string> inputs;
   for (const char* flag : {"BASE", "NEW", "fresh-base", "fresh-new"})
-    if (const auto name = value_of(given, flag)) inputs.push_back(*name);
+    if (const auto name = read_value(given, flag)) inputs.push_back(*name);
   check_outputs(given, {"out", "flagged"}, inputs);
-  if (const auto folder = value_of(given, "confirm"))
+  if (const auto folder = read_value(given, "confirm"))
     for (const std::string& side : side_names) {
       const std::filesystem::path result = std::filesystem::path(*folder) / side / "result.json";
       if (std::filesystem::exists(result)) check_no_input("--confirm", result, inputs);
@@ -136,7 +136,7 @@ std::string make_command(const Given& given, const MorePairs& more = {}) {
                                                  "junit",   "fresh-base", "fresh-new"};
   std::string command = "assay compare";
   for (const char* name : {"BASE", "NEW"})
-    if (const auto value = value_of(given, name)) command += " " + shell_word(*value);
+    if (const auto value = read_value(given, name)) command += " " + shell_word(*value);
   for (const auto& [flag, values] : given)
     if (flag != "BASE" && flag != "NEW" &&
         (more.base.empty() ||
@@ -152,9 +152,9 @@ std::string make_command(const Given& given, const MorePairs& more = {}) {
 CompareOptions read_options(const Given& given) {
   CompareOptions options;
   options.command = make_command(given);
-  options.tolerance = number_of(given, "tolerance", 0, 10);
+  options.tolerance = read_number(given, "tolerance", 0, 10);
   options.false_alarm_rate =
-      number_of(given, "false-alarm-rate", 1e-9, 0.5).value_or(options.false_alarm_rate);
+      read_number(given, "false-alarm-rate", 1e-9, 0.5).value_or(options.false_alarm_rate);
   options.allow_mismatch = given.contains("allow-mismatch");
   return options;
 }
@@ -241,27 +241,27 @@ void suggest_more_pairs(const Given& given, const std::vector<Side>& sides,
 int compare(const Given& given) {
   check_sides(given);
   CompareOptions options = read_options(given);
-  Choice choice{.filter = values_of(given, "filter")};
+  Choice choice{.filter = read_values(given, "filter")};
   const bool one_result = given.contains("base");
-  if (!one_result) choice.vary = choice_of(given, "vary", variations);
-  const std::string format = choice_of(given, "format", comparison_formats);
+  if (!one_result) choice.vary = read_choice(given, "vary", variations);
+  const std::string format = read_choice(given, "format", comparison_formats);
   check_fresh_flags(given);
   check_files(given);
 
   const std::vector<Side> sides =
       one_result ? read_one_result(given, choice)
-                 : read_sides(*value_of(given, "BASE"), *value_of(given, "NEW"), choice);
+                 : read_sides(*read_value(given, "BASE"), *read_value(given, "NEW"), choice);
   options.vary = choice.vary;
   std::vector<Side> fresh;
-  if (const auto fresh_base = value_of(given, "fresh-base"))
-    fresh = read_sides(*fresh_base, *value_of(given, "fresh-new"), choice);
+  if (const auto fresh_base = read_value(given, "fresh-base"))
+    fresh = read_sides(*fresh_base, *read_value(given, "fresh-new"), choice);
   const auto compare_now = [&] {
     return compare_sides(sides[0], sides[1], fresh.empty() ? nullptr : &fresh[0],
                          fresh.empty() ? nullptr : &fresh[1], options);
   };
   Comparison comparison = compare_now();
   const std::size_t unconfirmed = comparison.summary.at("needs_confirmation");
-  if (const auto folder = value_of(given, "confirm"); folder && unconfirmed > 0) {
+  if (const auto folder = read_value(given, "confirm"); folder && unconfirmed > 0) {
     std::cerr << fmt::format("assay compare: {} {} flagged; starting {} + {} fresh launches.\n",
                              counted(unconfirmed, "row"), by_count(unconfirmed, "is", "are"),
                              fresh_launches, fresh_launches);
@@ -275,7 +275,7 @@ int compare(const Given& given) {
   }
   const json document = comparison;
   check_own(document, "comparison");
-  if (const auto file = value_of(given, "flagged")) write_flagged(*file, comparison, sides);
+  if (const auto file = read_value(given, "flagged")) write_flagged(*file, comparison, sides);
   emit(given, format == "json" ? document.dump(1) + "\n"
                                : render_comparison(comparison, sides[0], sides[1],
                                                    format == "markdown", format == "latex"));

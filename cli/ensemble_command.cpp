@@ -14,10 +14,10 @@ namespace {
 const std::vector<std::string> ensemble_formats = {"terminal", "markdown", "latex", "csv", "json"};
 
 int show_ensemble(const Given& given) {
-  const std::string file = *value_of(given, "RESULT");
-  const std::string format = choice_of(given, "format", ensemble_formats);
+  const std::string file = *read_value(given, "RESULT");
+  const std::string format = read_choice(given, "format", ensemble_formats);
   check_outputs(given, {"out"}, {file});
-  const auto ensemble = ensemble_of(read_result(file), file);
+  const auto ensemble = read_ensemble(read_result(file), file);
   if (!ensemble) {
     std::cerr << fmt::format(
         "assay ensemble: {} has no ensemble. `assay run SUITE --ensemble N` makes one.\n", file);

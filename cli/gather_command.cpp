@@ -19,8 +19,8 @@ namespace {
 /// The names of --nodes and --node-file, else those in the node lists of the folders.
 std::vector<std::string> expected_nodes(const Given& given,
                                         const std::vector<std::string>& inputs) {
-  std::vector<std::string> names = values_of(given, "nodes");
-  const auto file = value_of(given, "node-file");
+  std::vector<std::string> names = read_values(given, "nodes");
+  const auto file = read_value(given, "node-file");
   if (names.empty() && !file) return listed_nodes(inputs);
   if (file)
     for (std::string& name : node_names(*file, "--node-file " + *file))
@@ -31,13 +31,13 @@ std::vector<std::string> expected_nodes(const Given& given,
 }
 
 int gather_results(const Given& given) {
-  const std::vector<std::string> inputs = values_of(given, "FILE");
-  const std::string out = *value_of(given, "out");
+  const std::vector<std::string> inputs = read_values(given, "FILE");
+  const std::string out = *read_value(given, "out");
   std::vector<std::string> read = inputs;
-  if (const auto file = value_of(given, "node-file")) read.push_back(*file);
+  if (const auto file = read_value(given, "node-file")) read.push_back(*file);
   check_output("--out", out, read);
   GatherOptions options;
-  options.system = value_of(given, "system").value_or("");
+  options.system = read_value(given, "system").value_or("");
   options.nodes = expected_nodes(given, inputs);
   options.command = fmt::format("assay gather {} --out {}", join(inputs, " "), out);
   const GatheredNodes nodes = gather(result_files(inputs), out, options);

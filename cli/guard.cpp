@@ -132,7 +132,7 @@ ConfirmRequest confirm_request(const RunPlan& plan, const fs::path& folder,
   request.new_build = plan.programs;
   request.folder = folder;
   request.run = run;
-  request.hash_of = [](const fs::path& programs) {
+  request.compute_hash = [](const fs::path& programs) {
     return benchmark_names(programs).empty() ? std::string() : read_installation(programs).hash;
   };
   request.launch = [plan](const fs::path& promoted, const std::vector<std::string>& ids,
@@ -147,7 +147,7 @@ ConfirmRequest confirm_request(const RunPlan& plan, const fs::path& folder,
 
 ConfirmRequest confirm_request(const NamedResult& result,
                                const std::optional<std::string>& launcher) {
-  Chosen chosen;
+  AllowedPrograms chosen;
   chosen.advice = "use the assay of that build";
   chosen.launcher = launcher;
   const RunPlan plan = plan_of_result(result.result, chosen);

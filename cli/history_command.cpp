@@ -20,16 +20,16 @@ namespace assay {
 namespace {
 
 std::optional<Pattern> row_pattern(const Given& given) {
-  const auto text = value_of(given, "filter");
+  const auto text = read_value(given, "filter");
   if (!text) return std::nullopt;
   return Pattern(*text, "--filter " + *text);
 }
 
 /// The id of the run of --value-from, which may be given by its folder: below DIR, or as a path.
 std::optional<std::string> run_to_promote(const Given& given, const Results& results) {
-  const auto value = value_of(given, "value-from");
+  const auto value = read_value(given, "value-from");
   if (!value) return std::nullopt;
-  const std::filesystem::path history = *value_of(given, "DIR");
+  const std::filesystem::path history = *read_value(given, "DIR");
   for (const NamedResult& result : results) {
     const auto folder = std::filesystem::path(result.name).parent_path();
     for (const std::filesystem::path& named : {std::filesystem::path(*value), history / *value})
@@ -42,8 +42,8 @@ std::optional<std::string> run_to_promote(const Given& given, const Results& res
 /// Writes the decision of --promote or --reset; nothing is judged.
 int decide(const Given& given, const Results& results, const History& history,
            const Anchors& anchors) {
-  const auto owner = value_of(given, "owner"), reason = value_of(given, "reason");
-  const auto promoted = value_of(given, "promote"), reset = value_of(given, "reset");
+  const auto owner = read_value(given, "owner"), reason = read_value(given, "reason");
+  const auto promoted = read_value(given, "promote"), reset = read_value(given, "reset");
   if (promoted && reset)
     throw InputError(
         "--promote and --reset exclude each other (each is a separate decision). Give either.");
@@ -90,14 +90,14 @@ int decide(const Given& given, const Results& results, const History& history,
 /// --confirm as the promoted build.
 void confirm_suspects(History& history, const Anchors& anchors, const Results& results,
                       const Given& given) {
-  const auto programs = checked_executable_folder(*value_of(given, "confirm"), "--confirm");
+  const auto programs = checked_executable_folder(*read_value(given, "confirm"), "--confirm");
   std::set<std::string> runs;
   for (const RowHistory& series : history.series)
     if (series.verdict.state == "suspect") runs.insert(series.points.back().run);
   if (runs.empty()) std::cerr << "assay history: no series is suspect, so nothing was launched.\n";
   for (const NamedResult& result : results) {
     if (!runs.contains(result.run().id)) continue;
-    ConfirmRequest request = confirm_request(result, value_of(given, "launcher"));
+    ConfirmRequest request = confirm_request(result, read_value(given, "launcher"));
     request.build = programs;
     confirm(history, anchors, request);
   }
@@ -123,13 +123,13 @@ void check_flags(const Given& given, bool deciding) {
 }
 
 int judge_runs(const Given& given) {
-  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
-  const std::optional<double> tolerance = number_of(given, "tolerance", 0, 10);
+  const std::string format = read_choice(given, "format", {"terminal", "markdown", "json", "csv"});
+  const std::optional<double> tolerance = read_number(given, "tolerance", 0, 10);
   const bool deciding = given.contains("promote") || given.contains("reset");
   check_flags(given, deciding);
   std::optional<double> since;
-  if (const auto text = value_of(given, "since")) since = parse_time(*text, "--since");
-  const std::filesystem::path folder = *value_of(given, "DIR"), events = folder / "events.json";
+  if (const auto text = read_value(given, "since")) since = parse_time(*text, "--since");
+  const std::filesystem::path folder = *read_value(given, "DIR"), events = folder / "events.json";
   check_outputs(given, {"out", "junit"},
                 {folder.string(), events.string(), (folder / "anchors.jsonl").string()});
 
@@ -160,7 +160,7 @@ int judge_runs(const Given& given) {
   check_own(document, "history");
   for (const std::string& doubt : find_order_doubts(results, history))
     std::cerr << "assay history: " << visible(doubt) << ".\n";
-  if (const auto file = value_of(given, "junit")) write_text(*file, history_junit(history));
+  if (const auto file = read_value(given, "junit")) write_text(*file, history_junit(history));
   emit(given, format == "json"  ? document.dump(1) + "\n"
               : format == "csv" ? history_csv(history)
                                 : render_history(history, format == "markdown"));

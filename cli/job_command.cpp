@@ -36,7 +36,7 @@ namespace {
 constexpr std::uint64_t minute = 60;
 
 std::string set_up_lines(const Given& given) {
-  const auto file = value_of(given, "setup");
+  const auto file = read_value(given, "setup");
   if (!file) return "";
   try {
     return read_text_file(*file, largest_hand_written);
@@ -68,7 +68,7 @@ ProcessShape shape_of_job(const std::vector<Processes>& groups, bool per_node) {
 }
 
 std::vector<std::string> words_of_flag_run(const Given& given) {
-  return launcher_words(value_of(given, "run").value_or(""));
+  return launcher_words(read_value(given, "run").value_or(""));
 }
 
 /// Parses the words of `assay run` as it will do itself: a slip must not show only after hours in a
@@ -95,7 +95,7 @@ void check_words(const std::vector<std::string>& words, const std::string& run_f
 /// The words of `assay run` in the job: what the command line says of processes, and --run.
 std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
                                       const Launcher& launcher, const fs::path& folder) {
-  const std::string name = *value_of(given, "launcher");
+  const std::string name = *read_value(given, "launcher");
   std::vector<std::string> words = {(executable_folder() / "assay").string(), "run", suite.string(),
                                     "--launcher",
                                     name.ends_with(".json") ? launcher.file().string() : name};
@@ -115,7 +115,7 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
   }
   words.insert(words.end(), more.begin(), more.end());
   // Time is left for the result, more where it is collected from the nodes; of a short job, half.
-  const std::uint64_t limit = clock_time("--time", *value_of(given, "time"), minute);
+  const std::uint64_t limit = clock_time("--time", *read_value(given, "time"), minute);
   const std::uint64_t left =
       std::min(limit / 2, has(more, "--local-results") ? 3 * minute : minute);
   if (!has(more, "--walltime")) words.insert(words.end(), {"--walltime", clock_text(limit - left)});
@@ -125,20 +125,20 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
   return words;
 }
 
-Job job_of(const Given& given, const Launcher& launcher) {
-  const fs::path suite_file = fs::absolute(find_suite(*value_of(given, "SUITE")));
+Job make_job(const Given& given, const Launcher& launcher) {
+  const fs::path suite_file = fs::absolute(find_suite(*read_value(given, "SUITE")));
   const SuiteSettings suite = given_suite(given);
   // Refuses shapes that the launcher cannot start.
-  const std::vector<Processes> groups = processes_of(process_request(given), suite.launch.shapes);
+  const std::vector<Processes> groups = make_processes(process_request(given), suite.launch.shapes);
   Job job;
   job.name = "assay-" + plain_name(suite.name);
   job.start = fs::current_path();
-  job.folder = fs::absolute(*value_of(given, "out")).lexically_normal();
+  job.folder = fs::absolute(*read_value(given, "out")).lexically_normal();
   const std::vector<std::string> flags = words_of_flag_run(given);
   job.shape = shape_of_job(groups, has(flags, "--per-node") || has(flags, "--ensemble"));
-  job.seconds = clock_time("--time", *value_of(given, "time"), minute);
-  job.queue = value_of(given, "queue").value_or("");
-  job.account = value_of(given, "account").value_or("");
+  job.seconds = clock_time("--time", *read_value(given, "time"), minute);
+  job.queue = read_value(given, "queue").value_or("");
+  job.account = read_value(given, "account").value_or("");
   job.set_up = set_up_lines(given);
   job.run = words_of_run(given, suite_file, launcher, job.folder);
   if (has(job.run, "--pairs") && job.shape.nodes < 2)
@@ -238,7 +238,7 @@ int collect_job(const Given& given, const Launcher& launcher, const Job& job,
 /// The flags, completed by those of --site: launcher, placement, queue and account. `set_up` gets
 /// its shell commands.
 Given at_site(Given given, std::string& set_up) {
-  const auto name = value_of(given, "site");
+  const auto name = read_value(given, "site");
   if (!name) {
     if (!given.contains("launcher"))
       throw InputError(fmt::format("a job needs --launcher or --site. Launchers: {}; sites: {}.",
@@ -257,8 +257,8 @@ Given at_site(Given given, std::string& set_up) {
 int job(const Given& line) {
   std::string site_set_up;
   const Given given = at_site(line, site_set_up);
-  const Launcher launcher = Launcher::load(*value_of(given, "launcher"));
-  Job job = job_of(given, launcher);
+  const Launcher launcher = Launcher::load(*read_value(given, "launcher"));
+  Job job = make_job(given, launcher);
   job.set_up = site_set_up + job.set_up;
   const std::string text = job_script(launcher, job);
   const fs::path script = job.folder / "job.sh";

@@ -78,7 +78,7 @@ void list_benchmarks() {
   prepare_parent();
   const Temporary scratch = make_scratch_folder();
   list_files("benchmark", benchmark_names(), [&](const std::string& name) {
-    return description_of(executable_of(name), scratch.path() / name);
+    return ask_description(find_executable(name), scratch.path() / name);
   });
   std::cout << fmt::format("\nA benchmark is the program assay-<benchmark> in {}.\n",
                            executable_folder().string());
@@ -89,7 +89,7 @@ void list_networks() {
   prepare_parent();
   const Temporary scratch = make_scratch_folder();
   const FinishedCommand listed =
-      finish_command({executable_of("train").string(), "--network", "all", "--list", "--json"},
+      finish_command({find_executable("train").string(), "--network", "all", "--list", "--json"},
                      scratch.path() / "networks", std::chrono::seconds(30));
   if (listed.failed()) throw CaseError("assay-train --network all --list " + listed.how());
   std::vector<std::pair<std::string, std::string>> list;
@@ -196,7 +196,7 @@ std::vector<std::string> names_of_lists() {
 }
 
 int list(const Given& given) {
-  const std::string what = *value_of(given, "WHAT");
+  const std::string what = *read_value(given, "WHAT");
   const auto print = lists.find(what);
   if (print == lists.end()) throw InputError(unknown_name("list", what, names_of_lists()));
   print->second();

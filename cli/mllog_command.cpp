@@ -16,7 +16,7 @@ namespace assay {
 namespace {
 
 std::string needed(const Given& given, const std::string& flag) {
-  const std::string value = value_of(given, flag).value_or("");
+  const std::string value = read_value(given, flag).value_or("");
   if (value.empty()) throw InputError(fmt::format("--{} is empty. Give its name.", flag));
   return value;
 }
@@ -37,15 +37,15 @@ std::vector<const Row*> submissions(const std::vector<Row>& rows, std::optional<
 }
 
 int write_mllog(const Given& given) {
-  const std::string file = *value_of(given, "RESULT");
+  const std::string file = *read_value(given, "RESULT");
   const mllog::Submitter submitter{
       needed(given, "org"), needed(given, "platform"),
-      choice_of(given, "status", {"onprem", "cloud", "preview", "research"}),
+      read_choice(given, "status", {"onprem", "cloud", "preview", "research"}),
       given.contains("cache-cleared")};
   check_outputs(given, {"out"}, {file});
   const RunResult result = read_result(file);
   const std::vector<Row>& rows = result.rows;
-  const auto only = whole_of(given, "row", 0, std::numeric_limits<std::uint32_t>::max());
+  const auto only = read_whole_number(given, "row", 0, std::numeric_limits<std::uint32_t>::max());
   if (only && *only >= rows.size())
     throw InputError(fmt::format("--row {}: {} has {}, counted from 0.", *only, file,
                                  counted(rows.size(), "row")));

@@ -47,10 +47,10 @@ std::pair<std::string, std::string> assignment(const std::string& flag, const st
 
 std::string model_command_line(const Given& given) {
   std::string text = "assay model";
-  for (const std::string& file : values_of(given, "FILE")) text += " " + shell_word(file);
+  for (const std::string& file : read_values(given, "FILE")) text += " " + shell_word(file);
   for (const char* flag : {"formula", "reference", "cluster", "predict"})
     if (given.contains(flag))
-      text += fmt::format(" --{} {}", flag, shell_word(join(values_of(given, flag), ",")));
+      text += fmt::format(" --{} {}", flag, shell_word(join(read_values(given, flag), ",")));
   return text;
 }
 
@@ -70,44 +70,44 @@ int write_document(const Given& given, const std::string& format, const Document
 int predict_scale(const Given& given, const std::string& format, const std::string& name) {
   refuse_flags(given, {"formula", "reference", "cluster", "predict"}, "--scale",
                "they belong to the model of results");
-  if (!values_of(given, "FILE").empty())
+  if (!read_values(given, "FILE").empty())
     throw InputError(
         "results cannot be given with --scale (its input names the measured files). Leave them "
         "out.");
   const scaling::ScalingInput input = scaling::read_scale_input(scaling::find_scale_input(name));
-  if (const auto out = value_of(given, "out")) check_output("--out", *out, input.files);
+  if (const auto out = read_value(given, "out")) check_output("--out", *out, input.files);
   return write_document(given, format,
                         scaling::predict_scaling(input, "assay model --scale " + shell_word(name)),
                         "scaling", scaling::scaling_csv, scaling::render_scaling);
 }
 
 int model(const Given& given) {
-  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
-  if (const auto name = value_of(given, "scale")) return predict_scale(given, format, *name);
+  const std::string format = read_choice(given, "format", {"terminal", "markdown", "json", "csv"});
+  if (const auto name = read_value(given, "scale")) return predict_scale(given, format, *name);
   for (const char* needed : {"FILE", "--formula"})
-    if (values_of(given, std::string(needed).substr(*needed == '-' ? 2 : 0)).empty())
+    if (read_values(given, std::string(needed).substr(*needed == '-' ? 2 : 0)).empty())
       throw InputError(fmt::format(
           "{} is missing (a model of results needs results and a formula). Give it, or --scale.",
           needed));
   ModelOptions options;
-  options.formula = value_of(given, "formula").value_or("");
-  options.cluster = value_of(given, "cluster").value_or("");
-  for (const std::string& text : values_of(given, "reference"))
+  options.formula = read_value(given, "formula").value_or("");
+  options.cluster = read_value(given, "cluster").value_or("");
+  for (const std::string& text : read_values(given, "reference"))
     if (!options.references.insert(assignment("--reference", text)).second)
       throw InputError(
           fmt::format("--reference names {} twice. Give a single level for each column.",
                       assignment("--reference", text).first));
   // A prediction names each column once, so a repeated column begins the next prediction.
-  for (const std::string& text : values_of(given, "predict")) {
+  for (const std::string& text : read_values(given, "predict")) {
     const auto [column, value] = assignment("--predict", text);
     if (options.predictions.empty() || options.predictions.back().contains(column))
       options.predictions.emplace_back();
     options.predictions.back()[column] = value;
   }
   options.command = model_command_line(given);
-  if (const auto out = value_of(given, "out"))
-    check_output("--out", *out, values_of(given, "FILE"));
-  Results results = load_results(with_baselines(values_of(given, "FILE")), keep_for_model);
+  if (const auto out = read_value(given, "out"))
+    check_output("--out", *out, read_values(given, "FILE"));
+  Results results = load_results(with_baselines(read_values(given, "FILE")), keep_for_model);
   expect_one_statistics(results);
   try {
     return write_document(given, format, make_model(std::move(results), options), "model",

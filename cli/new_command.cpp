@@ -89,11 +89,11 @@ std::string next_commands(const std::string& name, std::string source) {
 }
 
 int new_backend(const Given& given) {
-  const std::string what = *value_of(given, "WHAT"), name = *value_of(given, "NAME");
+  const std::string what = *read_value(given, "WHAT"), name = *read_value(given, "NAME");
   if (what != "backend")
     throw InputError(unknown_name("thing", what, std::vector<std::string>{"backend"}));
   const fs::path templates = data_folder("scripts/templates/backend");
-  const std::string kind = choice_of(given, "kind", template_kinds());
+  const std::string kind = read_choice(given, "kind", template_kinds());
   check_name(name);
   std::error_code error;
   if (!fs::create_directory(name, error) || error)

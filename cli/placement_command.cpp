@@ -9,8 +9,8 @@ namespace {
 
 int placement(const Given& given) {
   constexpr std::uint64_t most = 100'000;
-  const auto threads = static_cast<int>(whole_of(given, "threads", 0, most).value_or(0));
-  std::cout << line_of(placed_here(threads, value_of(given, "device").value_or("")))
+  const auto threads = static_cast<int>(read_whole_number(given, "threads", 0, most).value_or(0));
+  std::cout << make_line(placed_here(threads, read_value(given, "device").value_or("")))
             << std::flush;  // a single write: ranks share a pipe
   return 0;
 }

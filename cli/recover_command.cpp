@@ -22,10 +22,10 @@ namespace {
 const std::string program_suffix = ".journal.jsonl";
 
 int recover(const Given& given) {
-  const std::string journal = *value_of(given, "JOURNAL");
+  const std::string journal = *read_value(given, "JOURNAL");
   const bool own = journal.ends_with(program_suffix) && journal.size() > program_suffix.size() &&
                    fs::path(journal).filename() != program_suffix;
-  const auto given_out = value_of(given, "out");
+  const auto given_out = read_value(given, "out");
   if (!given_out && !own)
     throw InputError(fmt::format(
         "--out is missing (the name {} does not contain the name of the result). Give a file; to "

@@ -14,13 +14,13 @@ namespace assay {
 namespace {
 
 int write_report(const Given& given) {
-  const std::string out = value_of(given, "out").value_or("report.html");
-  std::vector<std::string> inputs = values_of(given, "FILE");
-  for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
+  const std::string out = read_value(given, "out").value_or("report.html");
+  std::vector<std::string> inputs = read_values(given, "FILE");
+  for (const std::string& name : read_values(given, "baseline")) inputs.push_back(name);
   check_output("--out", out, inputs);
-  ReportInput input = load_report(values_of(given, "FILE"));
-  input.title = value_of(given, "title").value_or("Assay report");
-  for (const std::string& name : values_of(given, "baseline"))
+  ReportInput input = load_report(read_values(given, "FILE"));
+  input.title = read_value(given, "title").value_or("Assay report");
+  for (const std::string& name : read_values(given, "baseline"))
     input.baselines.push_back(Baseline::load(name));
   const std::filesystem::path assets = data_folder("report");
   if (const std::string missing = plots_missing(assets); !missing.empty())

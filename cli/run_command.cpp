@@ -55,20 +55,20 @@ fs::path fresh_folder(RunPlan& plan) {
                                error ? error.message() : "too many folders have this name"));
 }
 
-fs::path folder_of(const Given& given, RunPlan& plan) {
-  if (const auto out = value_of(given, "out")) return fs::absolute(*out).lexically_normal();
+fs::path choose_folder(const Given& given, RunPlan& plan) {
+  if (const auto out = read_value(given, "out")) return fs::absolute(*out).lexically_normal();
   return fresh_folder(plan);
 }
 
-RunTiming timing_of(const Given& given) {
+RunTiming read_timing(const Given& given) {
   RunTiming timing;
-  timing.max_time = seconds_of(given, "max-time");
-  timing.burn = seconds_of(given, "burn");
-  if (const auto text = value_of(given, "precision-target"))
+  timing.max_time = read_seconds(given, "max-time");
+  timing.burn = read_seconds(given, "burn");
+  if (const auto text = read_value(given, "precision-target"))
     timing.precision_target = precision_target_number("--precision-target", *text);
-  if (const auto count = whole_of(given, "min-samples", 1, most_samples))
+  if (const auto count = read_whole_number(given, "min-samples", 1, most_samples))
     timing.min_samples = static_cast<std::int64_t>(*count);
-  if (const auto text = value_of(given, "reference-budget"))
+  if (const auto text = read_value(given, "reference-budget"))
     timing.reference_budget = reference_budget_number("--reference-budget", *text);
   return timing;
 }
@@ -89,9 +89,9 @@ std::vector<std::string> ids_in(const std::string& file) {
 
 /// The command line takes precedence over the suite.
 void set_launcher(RunPlan& plan, const Given& given) {
-  if (const auto launcher = value_of(given, "launcher"); launcher && Launcher::is_name(*launcher))
+  if (const auto launcher = read_value(given, "launcher"); launcher && Launcher::is_name(*launcher))
     Launcher::load(*launcher).expect_allocation();
-  set_processes(plan, processes_of(process_request(given), plan.suite_settings.launch.shapes));
+  set_processes(plan, make_processes(process_request(given), plan.suite_settings.launch.shapes));
 }
 
 /// A flag that changes nothing here is a slip, and is told.
@@ -112,36 +112,36 @@ void refuse_useless(const Given& given) {
                  "--list", "nothing is run");
   if (given.contains("dry-run"))
     refuse_flags(given, {"quiet", "verbose"}, "--dry-run", "nothing is run");
-  const auto launcher = value_of(given, "launcher");
+  const auto launcher = read_value(given, "launcher");
   if (launcher && given.contains("ranks") && names_ranks(launcher_words(*launcher)))
     throw InputError(fmt::format(
         "--ranks and --launcher \"{}\" both give the number of processes. Leave one of them out.",
         *launcher));
 }
 
-RunPlan plan_of(const Given& given) {
-  RunPlan plan = plan_of_suite(*value_of(given, "SUITE"));
+RunPlan make_plan(const Given& given) {
+  RunPlan plan = plan_of_suite(*read_value(given, "SUITE"));
   for (const auto& [flag, values] : given) plan.given.insert(flag);
   set_launcher(plan, given);
-  plan.campaign.launches =
-      static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(plan.campaign.launches));
-  plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
-  plan.timing = timing_of(given);
+  plan.campaign.launches = static_cast<int>(
+      read_whole_number(given, "launches", 1, 10000).value_or(plan.campaign.launches));
+  plan.campaign.seed = read_whole_number(given, "seed", 0, UINT64_MAX).value_or(1);
+  plan.timing = read_timing(given);
   plan.site = given_site(given);
-  plan.scale = value_of(given, "scale").value_or("");
+  plan.scale = read_value(given, "scale").value_or("");
   if (given.contains("allocator"))
-    plan.allocator = choice_of(given, "allocator", allocator_names());
-  set_timing(plan, seconds_of(given, "timeout"));
-  plan.filter = value_of(given, "filter").value_or("");
-  if (const auto file = value_of(given, "cases")) plan.ids = ids_in(*file);
-  if (given.contains("baseline")) plan.baselines = values_of(given, "baseline");
+    plan.allocator = read_choice(given, "allocator", allocator_names());
+  set_timing(plan, read_seconds(given, "timeout"));
+  plan.filter = read_value(given, "filter").value_or("");
+  if (const auto file = read_value(given, "cases")) plan.ids = ids_in(*file);
+  if (given.contains("baseline")) plan.baselines = read_values(given, "baseline");
   plan.command = command_line("assay run", {"SUITE"}, given);
   if (given.contains("no-ceilings")) plan.ceilings = false;
   plan.joint = given.contains("joint");
   plan.resume = given.contains("resume");
   plan.allow_mixed = given.contains("allow-mixed");
-  plan.campaign.talk = talk_of(given);
-  if (const auto time = value_of(given, "walltime"))
+  plan.campaign.talk = read_talk(given);
+  if (const auto time = read_value(given, "walltime"))
     plan.campaign.deadline =
         std::chrono::steady_clock::now() + std::chrono::seconds(clock_time("--walltime", *time, 1));
   return plan;
@@ -150,7 +150,7 @@ RunPlan plan_of(const Given& given) {
 /// The same run with the programs of another build or installation, in a folder within this one's.
 RunPlan against(const RunPlan& plan, const std::string& other) {
   RunPlan twin = plan;
-  twin.programs = executable_folder_of(other);
+  twin.programs = find_executable_folder(other);
   if (benchmark_names(twin.programs).empty())
     throw InputError(fmt::format(
         "--against {} is not a build of Assay ({}). Name the folder of a build or an installation, "
@@ -169,11 +169,11 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
 
 /// The command that decides between both builds, with fresh launches of the rows that it flags.
 std::string comparison_command(const Given& given, const std::string& folder) {
-  const auto launcher = value_of(given, "launcher");
+  const auto launcher = read_value(given, "launcher");
   return fmt::format("assay compare {} {} --vary software --confirm {} --base-build {}{}",
                      shell_word(folder + "/against"), shell_word(folder),
                      shell_word(folder + "/fresh"),
-                     shell_word(fs::absolute(*value_of(given, "against")).string()),
+                     shell_word(fs::absolute(*read_value(given, "against")).string()),
                      launcher ? " --launcher " + shell_word(*launcher) : "");
 }
 
@@ -208,7 +208,7 @@ int preview(const Given& given, std::vector<RunPlan> plans) {
       std::cout << listed(std::move(plans[0]));
       return static_cast<int>(ExitCode::ok);
     }
-    if (const auto out = value_of(given, "out"))
+    if (const auto out = read_value(given, "out"))
       for (RunPlan& plan : plans)
         plan.campaign.folder = fs::absolute(*out) / (plan.campaign.label.empty() ? "" : "against");
     std::cout << dry_run(std::move(plans));
@@ -220,7 +220,7 @@ int preview(const Given& given, std::vector<RunPlan> plans) {
 
 /// The flags, completed by those of --site for processes.
 Given at_site(const Given& given) {
-  const auto name = value_of(given, "site");
+  const auto name = read_value(given, "site");
   if (!name) return given;
   return Site::load(*name).applied(given, given_suite(given).launch.several);
 }
@@ -228,15 +228,15 @@ Given at_site(const Given& given) {
 /// One run. `node`: that runs it, of several that run at once.
 int run(const Given& given, const std::string& node = "") {
   refuse_useless(given);
-  std::vector<RunPlan> plans{plan_of(given)};
+  std::vector<RunPlan> plans{make_plan(given)};
   if (!node.empty()) plans[0].campaign.label = node + " ";
-  if (const auto other = value_of(given, "against")) plans.push_back(against(plans[0], *other));
+  if (const auto other = read_value(given, "against")) plans.push_back(against(plans[0], *other));
   for (const RunPlan& plan : plans)
     check_suite_names(plan.suite, plan.campaign.suite_file, plan.programs);  // before anything else
   if (given.contains("list") || given.contains("dry-run")) return preview(given, std::move(plans));
-  plans[0].campaign.folder = folder_of(given, plans[0]);
+  plans[0].campaign.folder = choose_folder(given, plans[0]);
   if (plans.size() > 1) plans[1].campaign.folder = plans[0].campaign.folder / "against";
-  const auto history = value_of(given, "guard");
+  const auto history = read_value(given, "guard");
   if (history) check_guard(*history);
   ExitCode code = ExitCode::ok;
   try {
@@ -259,7 +259,7 @@ int run_or_many(const Given& line) {
   const Given given = at_site(line);
   refuse_beside_many(given);
   refuse_beside_ensemble(given);
-  if (const auto out = value_of(given, "out"); out && !given.contains("list"))
+  if (const auto out = read_value(given, "out"); out && !given.contains("list"))
     check_run_folder(*out, named_by(given));
   if (given.contains("ensemble")) return run_ensemble(given);
   if (!given.contains("per-node") && !given.contains("pairs")) return run(given);
@@ -267,7 +267,7 @@ int run_or_many(const Given& line) {
     if (!given.contains("pairs")) return run_on_every_node(given);
     return given.contains("per-node") ? run_on_nodes_and_pairs(given) : run_on_pairs(given);
   } catch (const Interrupted& signal) {
-    const bool begun = given.contains("local-results") || any_run_below(*value_of(given, "out"));
+    const bool begun = given.contains("local-results") || any_run_below(*read_value(given, "out"));
     std::cerr << fmt::format("assay run: stopped by {}. {}\n", strsignal(signal.signal),
                              begun ? "Finished rows are kept; continue with the same command and "
                                      "--resume."

@@ -11,7 +11,7 @@ namespace {
 
 int stopped(const Given& given) {
   std::string answer = host_here() + " asked\n";
-  for (const Stopped& process : stopped_here(*value_of(given, "WORD")))
+  for (const Stopped& process : stopped_here(*read_value(given, "WORD")))
     answer += fmt::format("{} stopped {} {}\n", process.host, process.process, process.rank);
   std::cout << answer << std::flush;  // a single write: several hosts share a pipe
   return 0;

@@ -16,15 +16,15 @@ namespace {
 
 const std::vector<std::string> formats = {"terminal", "markdown", "latex", "csv", "json"};
 
-TableOptions options_of(const Given& given, const std::string& format) {
+TableOptions read_table_options(const Given& given, const std::string& format) {
   TableOptions options;
   options.markdown = format == "markdown";
   options.latex = format == "latex";
-  options.by = value_of(given, "by").value_or("");
+  options.by = read_value(given, "by").value_or("");
   options.absolutes = given.contains("absolutes");
-  options.columns = values_of(given, "columns");
-  options.filter = values_of(given, "filter");
-  options.sort = value_of(given, "sort").value_or("");
+  options.columns = read_values(given, "columns");
+  options.filter = read_values(given, "filter");
+  options.sort = read_value(given, "sort").value_or("");
   if (!options.columns.empty() && (format == "csv" || format == "json"))
     throw InputError("--columns cannot be used with --format " + format +
                      " (its fields are always the same). Leave one of them out.");
@@ -45,7 +45,7 @@ Results load_inputs(const Given& given, const std::vector<std::string>& files,
                     const std::vector<std::string>& others = {}) {
   std::vector<std::string> inputs = files;
   inputs.insert(inputs.end(), others.begin(), others.end());
-  if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
+  if (const auto out = read_value(given, "out")) check_output("--out", *out, inputs);
   return load_results(files);
 }
 
@@ -75,7 +75,7 @@ int summarise(const Given& given, std::vector<std::string> files, const std::str
   const SpeedupSummary summary = read_summary(files[0]);
   files.erase(files.begin());
   if (files.empty()) files = summary.systems;
-  std::vector<std::string> names = values_of(given, "baseline");
+  std::vector<std::string> names = read_values(given, "baseline");
   if (names.empty()) names = summary.baselines;
   const std::vector<Baseline> baselines = load_baselines(names);
   emit(given, summary_table(summary, load_inputs(given, files, names), baselines,
@@ -123,19 +123,19 @@ int show(const View& view, const Given& given, const std::string& format) {
   if (format == "json")
     throw InputError("--format json cannot be used with --" + view.flag + " (the result file has " +
                      view.in_json + "). Use csv.");
-  const Results results = load_inputs(given, values_of(given, "FILE"));
-  emit(given, (format == "csv" ? view.csv : view.text)(results, options_of(given, format)));
+  const Results results = load_inputs(given, read_values(given, "FILE"));
+  emit(given, (format == "csv" ? view.csv : view.text)(results, read_table_options(given, format)));
   return static_cast<int>(ExitCode::ok);
 }
 
 int table(const Given& given) {
-  const std::string format = choice_of(given, "format", formats);
-  std::vector<std::string> files = values_of(given, "FILE");
+  const std::string format = read_choice(given, "format", formats);
+  std::vector<std::string> files = read_values(given, "FILE");
   if (is_summary(files.front())) return summarise(given, std::move(files), format);
   for (const View& view : views)
     if (given.contains(view.flag)) return show(view, given, format);
-  const TableOptions options = options_of(given, format);
-  std::vector<std::string> names = values_of(given, "baseline");
+  const TableOptions options = read_table_options(given, format);
+  std::vector<std::string> names = read_values(given, "baseline");
   if (options.by == "system") {  // a system beside others is a result like theirs
     files.insert(files.end(), names.begin(), names.end());
     names.clear();

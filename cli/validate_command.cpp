@@ -39,7 +39,7 @@ std::size_t checked_suite(const std::filesystem::path& file) {
   const Temporary scratch = make_scratch_folder();
   std::size_t cases = 0;
   for (const std::string& name : suite_benchmarks(suite))
-    cases += listed_cases(executable_of(name), std::filesystem::absolute(file), {},
+    cases += listed_cases(find_executable(name), std::filesystem::absolute(file), {},
                           scratch.path() / name, std::chrono::seconds(60))
                  .cases.size();
   return cases;
@@ -103,7 +103,7 @@ std::string validated(std::filesystem::path file) {
         read_result_rows(file, keep_kind, static_cast<std::size_t>(processors()));
     std::string more = statistics_text(result);
     if (result.run.rest.contains(ensemble_field)) {
-      ensemble_of(read_result(file), file.string());  // with the numbers of the rows
+      read_ensemble(read_result(file), file.string());  // with the numbers of the rows
       more += ", ranking and models an hour recomputed";
     }
     return fmt::format("{}, {}{}", name, counted(result.rows.size(), "row"), more);
@@ -126,7 +126,7 @@ std::string validated(std::filesystem::path file) {
 int validate(const Given& given) {
   bool good = true;
   const std::string ok = coloured("ok", colour_wanted(STDOUT_FILENO));
-  for (const std::string& file : values_of(given, "FILE")) {
+  for (const std::string& file : read_values(given, "FILE")) {
     try {
       std::cout << fmt::format("{}: {} ({})\n", file, ok, validated(file)) << std::flush;
     } catch (const InputError& error) {

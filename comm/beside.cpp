@@ -34,7 +34,7 @@ CollectiveProblem own_problem(const CollectiveProblem& problem, int rank, int ra
   return CollectiveProblem(aggressor);
 }
 
-std::vector<int> half_of(int rank, int ranks) {
+std::vector<int> choose_half(int rank, int ranks) {
   std::vector<int> members;
   for (int each = rank % 2; each < ranks; each += 2) members.push_back(each);
   return members;
@@ -47,8 +47,8 @@ class BesideWorkload final : public VerifiedWorkload {
                  const OperationSetup& setup)
       : VerifiedWorkload(
             device, own.tensors(ranks->rank() / 2),
-            collective_oracle(own, ranks->rank() / 2, half_of(ranks->rank(), ranks->size())), {},
-            create_seconds, setup),
+            collective_oracle(own, ranks->rank() / 2, choose_half(ranks->rank(), ranks->size())),
+            {}, create_seconds, setup),
         own_(own),
         ranks_(std::move(ranks)),
         half_(ranks_->split(ranks_->rank() % 2, ranks_->rank())),
@@ -117,7 +117,7 @@ class BesideWorkload final : public VerifiedWorkload {
   }
 
   Executed describe() const override {
-    Executed ran = executed_of(settings_, *half_, call_);
+    Executed ran = make_executed(settings_, *half_, call_);
     ran.implementation += fmt::format(
         "; {} calls of every second rank alone, then beside alltoall of the others", beside_calls);
     ran.storage = name(own_.shape().type);

@@ -36,7 +36,7 @@ class BisectionWorkload final : public VerifiedWorkload {
   std::map<std::string, Metric> metrics() const override {
     const std::vector<PairTime> pairs = pair_times();
     const double worst = std::ranges::max(pairs, {}, &PairTime::seconds).seconds;
-    const LinkFindings findings = links_of(pairs, ranks_->allgather(ranks_->host()));
+    const LinkFindings findings = judge_links(pairs, ranks_->allgather(ranks_->host()));
     std::map<std::string, Metric> metrics{{"worst_permutation_s", {worst, "s", "lower"}}};
     if (findings.judged)
       metrics["slow_links"] = {static_cast<double>(findings.slow.size()), "", "lower"};

@@ -24,7 +24,7 @@ TensorSpec buffer_spec(const char* name, Role role, DataType type, std::int64_t 
 }
 
 /// The call of a pattern; exchanges are none.
-Collective collective_of(Pattern pattern) {
+Collective find_collective(Pattern pattern) {
   if (is_exchange(pattern)) throw std::logic_error("an exchange is not a collective call");
   static_assert(static_cast<int>(Pattern::barrier) == static_cast<int>(Collective::barrier));
   return static_cast<Collective>(pattern);
@@ -46,7 +46,7 @@ const NameTable<ReduceOp>& reduce_ops() {
 std::string_view name(Pattern pattern) { return patterns()[pattern]; }
 const std::vector<std::string>& pattern_names() { return patterns().names(); }
 const std::vector<std::string>& reduce_op_names() { return reduce_ops().names(); }
-Pattern pattern_of(const std::string& name) { return patterns().at("collective", name); }
+Pattern find_pattern(const std::string& name) { return patterns().at("collective", name); }
 ReduceOp reduce_op(const std::string& name) { return reduce_ops().at("reduction operator", name); }
 
 bool reduces(Pattern pattern) {
@@ -156,7 +156,7 @@ ElementRange CollectiveProblem::of_rank(int to) const {
 
 Call CollectiveProblem::call(int rank, void* const* data) const {
   Call call;
-  if (!is_exchange(shape_.pattern)) call.what = collective_of(shape_.pattern);
+  if (!is_exchange(shape_.pattern)) call.what = find_collective(shape_.pattern);
   call.op = shape_.op;
   call.root = shape_.root;
   if (shape_.pattern == Pattern::barrier) return call;

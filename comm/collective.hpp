@@ -46,7 +46,7 @@ enum class Pattern {
 };
 std::string_view name(Pattern pattern);
 /// The pattern, or the reduction operator, of that name. InputError for an unknown name.
-Pattern pattern_of(const std::string& name);
+Pattern find_pattern(const std::string& name);
 ReduceOp reduce_op(const std::string& name);
 /// They are in the order of the enumerations.
 const std::vector<std::string>& pattern_names();

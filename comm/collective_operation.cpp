@@ -46,7 +46,7 @@ class CollectiveOperation final : public Operation {
   Executed executed() const override {
     Executed ran;
     if (!is_exchange(problem_.shape().pattern)) {
-      ran = executed_of(settings_, *ranks_, call_);
+      ran = make_executed(settings_, *ranks_, call_);
     } else {  // no call: messages of the transport
       ran.algorithm = settings_.algorithm;
       ran.implementation =
@@ -113,8 +113,8 @@ class CollectiveOperation final : public Operation {
 
 }  // namespace
 
-Executed executed_of(const CollectiveSettings& settings, const Communicator& ranks,
-                     const Call& call) {
+Executed make_executed(const CollectiveSettings& settings, const Communicator& ranks,
+                       const Call& call) {
   Executed ran;
   ranks.describe(call, ran);
   ran.algorithm = settings.algorithm;

@@ -36,7 +36,7 @@ class CollectiveOracle final : public WholeOracle {
   }
 
   int exact_magnitude(const Executed& executed) const override {
-    const int bits = bits_of(executed) - (sums() ? log2_up(adders(executed)) : 0);
+    const int bits = count_bits(executed) - (sums() ? log2_up(adders(executed)) : 0);
     if (shape_.op == ReduceOp::average && sums()) return 0;  // their quotients are no integers
     return bits < 1 ? 0 : std::min(small, 1 << std::min(bits, 20));
   }
@@ -89,11 +89,11 @@ class CollectiveOracle final : public WholeOracle {
     return (shape_.ranks + all - 1) / all;
   }
   static bool compressed(const Executed& executed) { return executed.wire_bits.has_value(); }
-  static DataType wire_of(const Executed& executed) {
+  static DataType find_wire(const Executed& executed) {
     return *executed.wire_bits == significand(DataType::fp16) ? DataType::fp16 : DataType::bf16;
   }
   /// Bits that values keep on their way.
-  int bits_of(const Executed& executed) const {
+  int count_bits(const Executed& executed) const {
     const int own = significand(shape_.type);
     return compressed(executed) ? std::min(own, *executed.wire_bits) : own;
   }
@@ -131,7 +131,7 @@ class CollectiveOracle final : public WholeOracle {
       expected[i].value /= mean;
       const bool wired = compressed(executed) && !exact;
       expected[i].max_bound = expected[i].rms_bound =
-          wired ? wire_bound(wire_of(executed), shape_.type, shape_.op, shape_.ranks,
+          wired ? wire_bound(find_wire(executed), shape_.type, shape_.op, shape_.ranks,
                              expected[i].value, sizes_[i])
                 : bound * sizes_[i] / mean;
     }

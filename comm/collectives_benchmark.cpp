@@ -19,7 +19,7 @@
 namespace assay {
 namespace {
 
-DataType type_of(const std::string& precision) {
+DataType parse_type(const std::string& precision) {
   return precision == "int32" ? DataType::s32 : data_type(precision);
 }
 
@@ -52,7 +52,7 @@ std::string CollectivesBenchmark::description() const {
 std::vector<Dimension> CollectivesBenchmark::dimensions() const {
   Dimension transport = dimension::of_system(
       axis("transport", "library that moves the data (see `assay list backends`)",
-           dimension::backends_of("collectives"), {"mpi"}));
+           dimension::list_backends("collectives"), {"mpi"}));
   transport.traits.plugin = true;
   Dimension bytes = dimension::problem({"4", "400000", "16777216"});
   bytes.flags = {"problem", "bytes"};
@@ -71,8 +71,8 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
       dimension::of_system(axis("algorithm", "algorithm; library: the transport's own",
                                 algorithm_names(), {"library"})),
       bytes,
-      found_dimension("ranks", "r"),
-      found_dimension("nodes", "n"),
+      determined_dimension("ranks", "r"),
+      determined_dimension("nodes", "n"),
       axis("op", "reduction operator", reduce_op_names(), {"sum"}, "sum"),
       axis("placement", "separate send and receive buffers, or one buffer for both",
            {"out_of_place", "in_place"}, {"out_of_place"}, "out_of_place"),
@@ -132,7 +132,7 @@ std::vector<std::string> CollectivesBenchmark::descriptors(const std::string& te
 std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& started) const {
   CollectivesSettings read;
   CollectiveShape shape;
-  const Pattern pattern = pattern_of(settings.at("collective"));
+  const Pattern pattern = find_pattern(settings.at("collective"));
   // Settings that have no effect get one value.
   if (pattern == Pattern::barrier) {
     settings["precision"] = "fp32";
@@ -168,7 +168,7 @@ std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& sta
   std::string& problem = settings.at("problem");
   const bool counted = problem.starts_with("n");
   shape.bytes = std::stoll(problem.substr(counted ? 1 : 0));
-  shape.type = type_of(settings.at("precision"));
+  shape.type = parse_type(settings.at("precision"));
   if (counted) shape.bytes *= static_cast<std::int64_t>(size_of(shape.type));
   problem = std::to_string(shape.bytes);
   int imposed = 0;

@@ -57,7 +57,7 @@ class ForwardingCommunicator : public Communicator {
   /// requests from those of the communicator below.
   static Request own_request(std::uint64_t number) { return {mark | number}; }
   static bool is_own(const Request& request) { return (request.handle & mask) == mark; }
-  static std::uint64_t number_of(const Request& request) { return request.handle & ~mask; }
+  static std::uint64_t decode_number(const Request& request) { return request.handle & ~mask; }
 
   Communicator& under() const { return under_; }
 

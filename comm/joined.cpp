@@ -32,7 +32,7 @@ std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) 
 }
 
 template <class T>
-std::string reason_of(const Result<T>& result) {
+std::string find_reason(const Result<T>& result) {
   const auto* refusal = std::get_if<Unsupported>(&result);
   return refusal == nullptr ? "" : refusal->reason;
 }
@@ -54,11 +54,11 @@ Result<T> together(Communicator& ranks, const Step& step) {
     throw CaseError(ranks.size() == 1
                         ? failures.text()
                         : fmt::format("rank {}: {}", failures.rank(), failures.text()));
-  if (auto refusal = agreed(reason_of(result), ranks)) return std::move(*refusal);
+  if (auto refusal = agreed(find_reason(result), ranks)) return std::move(*refusal);
   return result;
 }
 
-const AlgorithmEntry& entry_of(const std::string& name) {
+const AlgorithmEntry& find_entry(const std::string& name) {
   const auto& all = algorithms();
   return *std::find_if(all.begin(), all.end(),
                        [&](const AlgorithmEntry& entry) { return entry.name == name; });
@@ -127,16 +127,16 @@ struct Joined {
 
 /// The groups of ranks that make a call at once.
 struct Groups {
-  int of = 0;                  ///< ranks of one; 0: there is one of all
+  int size = 0;                ///< ranks of one; 0: there is one of all
   bool rails = false;          ///< else blocks
   int own = 0;                 ///< the group of this rank
   std::vector<int> members{};  ///< of this rank's group
 };
-Groups groups_of(const CollectivesSettings& asked, const Communicator& ranks) {
+Groups make_groups(const CollectivesSettings& asked, const Communicator& ranks) {
   Groups groups{asked.group, asked.rails};
-  if (groups.of == 0) return groups;
-  const int count = ranks.size() / groups.of;
-  const auto group = [&](int rank) { return asked.rails ? rank % count : rank / groups.of; };
+  if (groups.size == 0) return groups;
+  const int count = ranks.size() / groups.size;
+  const auto group = [&](int rank) { return asked.rails ? rank % count : rank / groups.size; };
   groups.own = group(ranks.rank());
   for (int rank = 0; rank < ranks.size(); ++rank)
     if (group(rank) == groups.own) groups.members.push_back(rank);
@@ -191,10 +191,10 @@ Result<Joined> join_all(const Options& options, CaseContext& context, const Grou
       joined.transport = known.get();
     }
   }
-  if (groups.of > 0) {
+  if (groups.size > 0) {
     std::unique_ptr<Communicator>& known = context.joined[fmt::format(
         "{} {} {} in groups {} {}", transport, options.get("ranks_per_node", "0"),
-        options.get("device", ""), groups.of, groups.rails ? "rail" : "block")];
+        options.get("device", ""), groups.size, groups.rails ? "rail" : "block")];
     if (known == nullptr) known = joined.transport->split(groups.own, context.ranks.rank());
     joined.transport = known.get();
   }
@@ -248,7 +248,7 @@ Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
   Communicator& transport = *std::get<Communicator*>(joined);
   Result<std::unique_ptr<Communicator>> communicator =
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
-        return entry_of(options.get("algorithm", "library")).make(transport, transport, options);
+        return find_entry(options.get("algorithm", "library")).make(transport, transport, options);
       });
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
   return layered(std::move(std::get<std::unique_ptr<Communicator>>(communicator)), options);
@@ -265,8 +265,8 @@ namespace {
 
 /// The source of the arrivals, which show who comes late to the calls; `transport` transfers the
 /// messages of these.
-ArrivalSource arrivals_of(const CollectivesSettings& asked, const Options& options,
-                          Communicator& transport) {
+ArrivalSource make_arrivals(const CollectivesSettings& asked, const Options& options,
+                            Communicator& transport) {
   if (on_gpu(options)) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
   if (asked.problem->shape().beside > 0 || asked.group > 0)
     return {{}, "not all ranks make one call together"};
@@ -309,7 +309,7 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
 
   if (std::string reason = why_not_groups(asked, options, context.ranks); !reason.empty())
     return Unsupported{std::move(reason)};
-  const Groups groups = groups_of(asked, context.ranks);
+  const Groups groups = make_groups(asked, context.ranks);
   const Result<Joined> all = join_all(options, context, groups);
   if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
   const Joined& joined = std::get<Joined>(all);
@@ -328,7 +328,7 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   Result<std::unique_ptr<Communicator>> communicator =
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
         if (is_staged(options)) expect_room_to_stage(problem, options, context);
-        return entry_of(settings.algorithm)
+        return find_entry(settings.algorithm)
             .make(*joined.transport, *joined.intra_node,
                   staged_as_whole ? on_host(options) : options);
       });
@@ -358,13 +358,13 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
 
   if (shape.pattern == Pattern::barrier)
     return barrier_workload(std::move(ranks), context.ranks, *joined.device, settings,
-                            arrivals_of(asked, options, *joined.transport));
+                            make_arrivals(asked, options, *joined.transport));
   OperationSetup setup;
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
   setup.ranks_here = on_gpu(options) ? 1 : context.ranks_here;  // ranks that share the memory
   setup.reference_budget = context.reference_budget;
-  setup.arrivals = arrivals_of(asked, options, *joined.transport);
+  setup.arrivals = make_arrivals(asked, options, *joined.transport);
   const double create = seconds_since(start);
   if (replay)
     return replay_workload(

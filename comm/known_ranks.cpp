@@ -34,7 +34,7 @@ int ranks_per_node(const Options& options) {
                                        std::numeric_limits<int>::max()));
 }
 
-Ranks ranks_of(Communicator& known, const Options& options) {
+Ranks read_ranks(Communicator& known, const Options& options) {
   Ranks ranks;
   ranks.known = &known;
   if (const int imposed = ranks_per_node(options); imposed > 0)
@@ -44,7 +44,7 @@ Ranks ranks_of(Communicator& known, const Options& options) {
   return ranks;
 }
 
-Ranks part_of(const Ranks& ranks, int color, int key) {
+Ranks select_part(const Ranks& ranks, int color, int key) {
   Ranks part;
   part.owned = ranks.known->split(color, key);
   part.known = part.owned.get();

@@ -23,10 +23,10 @@ struct Ranks {
 
 /// Nodes as `known` reports them. If the setting "ranks_per_node" is above 0, each node is instead
 /// that many consecutive ranks. Collective.
-Ranks ranks_of(Communicator& known, const Options& options);
+Ranks read_ranks(Communicator& known, const Options& options);
 /// The ranks with this rank's color, in the order of key, then rank; nodes are renumbered from 0.
 /// Collective.
-Ranks part_of(const Ranks& ranks, int color, int key);
+Ranks select_part(const Ranks& ranks, int color, int key);
 /// The setting "ranks_per_node"; 0 keeps the nodes as reported. InputError where it is not a
 /// number.
 int ranks_per_node(const Options& options);

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void expect_allreduce_of(const CollectiveProblem& problem, const ReplaySettings& replay) {
+void expect_allreduce(const CollectiveProblem& problem, const ReplaySettings& replay) {
   const std::int64_t elements =
       std::accumulate(replay.counts.begin(), replay.counts.end(), std::int64_t{0});
   if (problem.shape().pattern != Pattern::allreduce || problem.elements() != elements)
@@ -29,7 +29,7 @@ void expect_allreduce_of(const CollectiveProblem& problem, const ReplaySettings&
 }
 
 /// The call of each tensor: its part of the call of them all.
-std::vector<Call> calls_of(const Call& all, const std::vector<std::int64_t>& counts) {
+std::vector<Call> make_calls(const Call& all, const std::vector<std::int64_t>& counts) {
   std::vector<Call> calls;
   std::int64_t first = 0;
   for (const std::int64_t count : counts) {
@@ -126,7 +126,7 @@ class ReplayWorkload final : public VerifiedWorkload {
     const Call all = bound_call(problem_, ranks_.rank(), tensors);
     prepared_ = prepared_ && same_buffers(all, all_);
     all_ = all;
-    calls_ = calls_of(all_, replay_.counts);
+    calls_ = make_calls(all_, replay_.counts);
   }
 
   void execute(Stream& stream) override {
@@ -156,7 +156,7 @@ class ReplayWorkload final : public VerifiedWorkload {
   }
 
   Executed describe() const override {
-    Executed ran = executed_of(settings_, ranks_, all_);
+    Executed ran = make_executed(settings_, ranks_, all_);
     ran.storage = name(problem_.shape().type);
     ran.numbers["tensors"] = static_cast<double>(replay_.counts.size());
     ran.numbers["compute_s"] = replay_.compute_seconds;
@@ -182,7 +182,7 @@ class ReplayWorkload final : public VerifiedWorkload {
 
 std::string why_not_replay(const CollectiveProblem& problem, const ReplaySettings& replay,
                            const Communicator& ranks) {
-  for (const Call& call : calls_of(unbound_call(problem, ranks.rank()), replay.counts))
+  for (const Call& call : make_calls(unbound_call(problem, ranks.rank()), replay.counts))
     if (std::string reason = ranks.why_not(call); !reason.empty()) return reason;
   return "";
 }
@@ -192,7 +192,7 @@ std::unique_ptr<Workload> replay_workload(const CollectiveProblem& problem, Repl
                                           std::unique_ptr<Communicator> ranks,
                                           const CollectiveSettings& settings, Device& device,
                                           double create_seconds, const OperationSetup& setup) {
-  expect_allreduce_of(problem, replay);
+  expect_allreduce(problem, replay);
   return std::make_unique<ReplayWorkload>(problem, std::move(replay), claims, std::move(ranks),
                                           settings, device, create_seconds, setup);
 }

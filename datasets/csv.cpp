@@ -177,7 +177,7 @@ class CsvTable final : public FileTable {
   bool has_labels() const override { return label_column_ >= 0; }
 
  private:
-  std::vector<std::int64_t> index_of(Share share) const override {
+  std::vector<std::int64_t> index_share(Share share) const override {
     return rows_->count(share, [](const TextRows::Line&) {});
   }
 

@@ -23,7 +23,7 @@
 namespace assay {
 namespace {
 
-const char* kind_of(mode_t mode) {
+const char* name_kind(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a pipe";
   if (S_ISSOCK(mode)) return "a socket";
@@ -44,7 +44,7 @@ DataFile::DataFile(std::string path) : path_(std::move(path)) {
   if (fstat(descriptor_, &status_) != 0)
     problem = fmt::format("cannot be read ({})", std::strerror(errno));
   else if (!S_ISREG(status_.st_mode))
-    problem = fmt::format("is {} (its rows are read in parallel)", kind_of(status_.st_mode));
+    problem = fmt::format("is {} (its rows are read in parallel)", name_kind(status_.st_mode));
   else if (status_.st_size == 0)
     problem = "is empty (0 bytes)";
   if (problem.empty()) return;

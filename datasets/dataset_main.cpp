@@ -64,7 +64,7 @@ const std::map<std::string, Kind>& kinds() {
 }
 
 /// The table of "clusters:n262144d250k16".
-std::unique_ptr<Table> table_of(const std::string& text, std::uint64_t seed) {
+std::unique_ptr<Table> make_table(const std::string& text, std::uint64_t seed) {
   const DescriptorComplaint complain("dataset", text);
   const std::size_t colon = text.find(':');
   std::vector<std::string> names;
@@ -114,8 +114,8 @@ const std::vector<std::string> image_flags = {"as",   "encoding",   "quality", "
                                               "from", "label-base", "first"};
 
 /// The pictures of "images:n1000c10w500h375", or of a table (--from).
-std::unique_ptr<ImageSource> images_of(const std::string& text, std::uint64_t seed,
-                                       const Values& values) {
+std::unique_ptr<ImageSource> make_images(const std::string& text, std::uint64_t seed,
+                                         const Values& values) {
   const DescriptorComplaint complain("dataset", text);
   const std::size_t colon = text.find(':');
   const bool table = values.has("from");
@@ -152,7 +152,7 @@ int write_images(const std::string& text, std::uint64_t seed, const Values& valu
   format.quality = static_cast<int>(values.number("quality", "90", 1, 100));
   format.files = static_cast<int>(values.number("files", "1", 1, 99999));
   format.label_base = values.number("label-base", "0", 0, most_images);
-  const std::unique_ptr<ImageSource> source = images_of(text, seed, values);
+  const std::unique_ptr<ImageSource> source = make_images(text, seed, values);
   write_image_set(*source, values.text("out", ""), format);
   std::cerr << fmt::format("wrote {} to {}\n", source->canonical(), values.text("out", ""));
   return static_cast<int>(ExitCode::ok);
@@ -208,7 +208,7 @@ void write_table(const std::string& text, std::uint64_t seed, const Values& valu
     if (values.has(flag))
       throw InputError(
           fmt::format("--{} is for images ({} is a table). Leave it out.", flag, text));
-  const std::unique_ptr<Table> table = table_of(text, seed);
+  const std::unique_ptr<Table> table = make_table(text, seed);
   const std::string out = values.text("out", ""), labels = values.text("labels", "");
   check_writable(out);
   if (!labels.empty()) {

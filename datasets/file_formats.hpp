@@ -30,7 +30,7 @@ class FileTable : public Table {
 
  private:
   /// Entries of the index for a share of the file; none by default.
-  virtual std::vector<std::int64_t> index_of(Share) const { return {}; }
+  virtual std::vector<std::int64_t> index_share(Share) const { return {}; }
   /// Makes the index from the entries of all shares, in order.
   virtual void set_index(const std::vector<std::vector<std::int64_t>>&) {}
   /// read_rows() without the check that the file is the same as when it was opened.
@@ -40,7 +40,7 @@ class FileTable : public Table {
   virtual std::string labels_hash() const { return ""; }
   void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const final;
   /// canonical(), of the hashes of all pieces of the file.
-  std::string name_of(const std::vector<std::string>& hashes) const;
+  std::string make_name(const std::vector<std::string>& hashes) const;
 
   std::unique_ptr<DataFile> file_;
   mutable std::mutex mutex_;

@@ -33,7 +33,7 @@ bool looks_like_libsvm(std::string_view text) {
          line.substr(second).find(':') != line.npos;
 }
 
-Format format_of(const DataFile& file) {
+Format detect_format(const DataFile& file) {
   std::vector<char> head(static_cast<std::size_t>(std::min<std::int64_t>(file.size(), 1 << 16)));
   file.read(0, head);
   const std::string_view text(head.data(), head.size());
@@ -51,7 +51,7 @@ Format format_of(const DataFile& file) {
 std::unique_ptr<FileTable> opened(const std::string& path, const TableOptions& options) {
   if (options.index_bytes < 1) throw std::invalid_argument("the index has a step below 1 byte");
   auto file = std::make_unique<DataFile>(path);
-  const Format format = format_of(*file);
+  const Format format = detect_format(*file);
   if (format == Format::npy) return open_npy(std::move(file), options);
   if (!options.labels.empty())
     refuse(*file,
@@ -86,7 +86,7 @@ void FileTable::make_index(Communicator& ranks) {
   using nlohmann::json;
   json told;
   throw_on_all(ranks, [&] {
-    told["index"] = index_of(mine);
+    told["index"] = index_share(mine);
     // A name may never be needed where nobody has to share the work.
     told["hashes"] = ranks.size() > 1 ? file_->hashes(mine) : std::vector<std::string>{};
   });
@@ -99,11 +99,11 @@ void FileTable::make_index(Communicator& ranks) {
       for (const json& hash : all[rank].at("hashes")) hashes.push_back(hash.get<std::string>());
     }
     set_index(index);
-    if (ranks.size() > 1) canonical_ = name_of(hashes);
+    if (ranks.size() > 1) canonical_ = make_name(hashes);
   });
 }
 
-std::string FileTable::name_of(const std::vector<std::string>& hashes) const {
+std::string FileTable::make_name(const std::vector<std::string>& hashes) const {
   std::string name = std::filesystem::path(file_->path()).filename().string();
   for (char& letter : name)
     if (!std::isalnum(static_cast<unsigned char>(letter)) && letter != '.' && letter != '-')
@@ -116,7 +116,7 @@ std::string FileTable::name_of(const std::vector<std::string>& hashes) const {
 
 std::string FileTable::canonical() const {
   const std::lock_guard lock(mutex_);
-  if (canonical_.empty()) canonical_ = name_of(file_->hashes({}));
+  if (canonical_.empty()) canonical_ = make_name(file_->hashes({}));
   return canonical_;
 }
 

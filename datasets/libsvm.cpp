@@ -44,7 +44,7 @@ class LibsvmTable final : public FileTable {
 
  private:
   /// The largest index, then the rows of each block.
-  std::vector<std::int64_t> index_of(Share share) const override {
+  std::vector<std::int64_t> index_share(Share share) const override {
     std::atomic<std::int64_t> largest = 0;
     std::vector<std::int64_t> told = rows_.count(share, [&](const TextRows::Line& line) {
       const std::int64_t index = last_index(line.text);

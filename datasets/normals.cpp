@@ -167,15 +167,15 @@ void Normals::fill(std::int64_t first, std::int64_t count, std::int64_t features
                    double* out) const {
   const std::int64_t pairs = (features + 1) / 2;
   const auto normal_pairs = HWY_DYNAMIC_DISPATCH(assay::normal_pairs);
-  std::uint64_t row_of[pairs_at_once] = {}, pair_of[pairs_at_once] = {};
+  std::uint64_t row_numbers[pairs_at_once] = {}, pair_numbers[pairs_at_once] = {};
   double numbers[2 * pairs_at_once];
   std::int64_t row = 0, pair = 0;
   while (row < count) {
     double* const begin = out + row * features + 2 * pair;
     std::int64_t taken = 0, next_row = row, next_pair = pair;
     for (; taken < pairs_at_once && next_row < count; ++taken) {
-      row_of[taken] = static_cast<std::uint64_t>(first + next_row);
-      pair_of[taken] = static_cast<std::uint64_t>(next_pair);
+      row_numbers[taken] = static_cast<std::uint64_t>(first + next_row);
+      pair_numbers[taken] = static_cast<std::uint64_t>(next_pair);
       if (++next_pair == pairs) {
         next_pair = 0;
         ++next_row;
@@ -183,13 +183,13 @@ void Normals::fill(std::int64_t first, std::int64_t count, std::int64_t features
     }
     const auto stream = static_cast<std::uint32_t>(purpose_);
     if (features % 2 == 0) {
-      normal_pairs(seed_, stream, row_of, pair_of, taken, begin);
+      normal_pairs(seed_, stream, row_numbers, pair_numbers, taken, begin);
     } else {  // the second number of a row's last pair is no one's
-      normal_pairs(seed_, stream, row_of, pair_of, taken, numbers);
+      normal_pairs(seed_, stream, row_numbers, pair_numbers, taken, numbers);
       double* to = begin;
       for (std::int64_t i = 0; i < taken; ++i) {
         *to++ = numbers[2 * i];
-        if (static_cast<std::int64_t>(pair_of[i]) + 1 < pairs) *to++ = numbers[2 * i + 1];
+        if (static_cast<std::int64_t>(pair_numbers[i]) + 1 < pairs) *to++ = numbers[2 * i + 1];
       }
     }
     row = next_row;

@@ -39,7 +39,7 @@ void TextRows::set_index(const std::vector<std::int64_t>& rows_of_blocks) {
 }
 
 /// The lines that begin in the block, whole: a line begins at begin_ and after each newline.
-std::vector<char> TextRows::lines_of(std::int64_t block) const {
+std::vector<char> TextRows::read_lines(std::int64_t block) const {
   const std::int64_t from = begin_ + block * index_bytes_;
   const std::int64_t end = std::min(from + index_bytes_, file_.size());
   const std::int64_t before = block > 0 ? 1 : 0;  // to see if a line begins at `from`
@@ -74,7 +74,7 @@ std::vector<char> TextRows::lines_of(std::int64_t block) const {
 }
 
 void TextRows::visit_block(std::int64_t block, std::int64_t row, const Visitor& visitor) const {
-  const std::vector<char> bytes = lines_of(block);
+  const std::vector<char> bytes = read_lines(block);
   std::string_view rest(bytes.data(), bytes.size());
   while (!rest.empty()) {
     const std::size_t newline = rest.find('\n');

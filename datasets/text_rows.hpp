@@ -37,7 +37,7 @@ class TextRows {
  private:
   /// Calls `visitor` with the rows that begin in a block of the index; the first has number `row`.
   void visit_block(std::int64_t block, std::int64_t row, const Visitor& visitor) const;
-  std::vector<char> lines_of(std::int64_t block) const;
+  std::vector<char> read_lines(std::int64_t block) const;
   const DataFile& file_;
   std::int64_t begin_, index_bytes_;
   char comment_;

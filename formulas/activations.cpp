@@ -22,7 +22,7 @@ Fields activation_amounts(const Operation& operation) {
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   const std::string function = operation.setting("function");
   if (bytes.input == 0 || function.empty()) return {};
-  Fields all = extents(fields_of(operation.descriptor));
+  Fields all = extents(parse_fields(operation.descriptor));
   const bool forward = operation.setting("direction") == "forward",
              bias = operation.setting("bias") == "channel";
   // Forward: what is read and what is written. Backward: both gradients, and src or dst; of the
@@ -40,7 +40,7 @@ Fields activation_amounts(const Operation& operation) {
 Fields dropout_amounts(const Operation& operation) {
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (bytes.input == 0) return {};
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   Fields all = extents(given);
   all["p"] = value(given, "p", 0.5);
   all["key"] = value(given, "k", 0);

@@ -54,7 +54,7 @@ void check_collective(const Claims& claims) {
 }
 
 void check_input(const Claims& claims) {
-  const Fields size = fields_of(claims.text("/problem/descriptor"));
+  const Fields size = parse_fields(claims.text("/problem/descriptor"));
   if (!size.contains("n") || !size.contains("mb")) return;
   claims.expect("/problem/amounts/images_per_s", size.at("n"), "the images of the descriptor");
   const double batches =
@@ -65,7 +65,7 @@ void check_input(const Claims& claims) {
 
 /// A path brings each byte of a buffer once, which is read and written.
 void check_copy(const Claims& claims) {
-  const Fields size = fields_of(claims.text("/problem/descriptor"));
+  const Fields size = parse_fields(claims.text("/problem/descriptor"));
   const auto paths = claims.number("/problem/paths");
   if (!size.contains("b") || !paths) return;
   const double buffer = size.at("b");

@@ -27,15 +27,15 @@ std::string expected_quality(const Claims& claims) {
   const auto entry = known.find(text.substr(0, colon));
   if (entry != known.end()) return entry->second;
   const nlohmann::json* const metrics = claims.find("/metrics");
-  const std::string own = metrics == nullptr ? "" : quality_of(*metrics);
+  const std::string own = metrics == nullptr ? "" : find_quality(*metrics);
   return own.empty() ? "accuracy" : own;
 }
 
 /// The fields after the colon of "learnable:n60000v1000" or "generated:n256c10…".
-Fields set_of(const std::string& data) {
+Fields open_set(const std::string& data) {
   const std::size_t colon = data.find(':');
   const bool known = data.starts_with("learnable:") || data.starts_with("generated:");
-  return known ? fields_of(data.substr(colon + 1)) : Fields{};
+  return known ? parse_fields(data.substr(colon + 1)) : Fields{};
 }
 
 class Epochs {
@@ -43,7 +43,7 @@ class Epochs {
   Epochs(const Claims& claims, double images)
       : claims_(claims),
         quality_(expected_quality(claims)),
-        set_(set_of(claims.parameter("data"))),
+        set_(open_set(claims.parameter("data"))),
         most_(claims.number("/parameters/epochs").value_or(0)),
         target_(claims.number("/parameters/target").value_or(0)),
         images_(images),

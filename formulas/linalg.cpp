@@ -15,7 +15,7 @@ Fields linalg_amounts(const Operation& operation) {
   const double e = element_bytes(operation.setting("precision")).input;
   if (colon == std::string::npos || e == 0) return {};
   const std::string kernel = operation.descriptor.substr(0, colon);
-  Fields all = fields_of(operation.descriptor.substr(colon + 1));
+  Fields all = parse_fields(operation.descriptor.substr(colon + 1));
   const double n = value(all, "n", 0), d = value(all, "d", 0), k = value(all, "k", 0), w = d + 1;
   const auto amounts = [&](double flops, double bytes) {
     all["flops"] = flops;

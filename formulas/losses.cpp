@@ -14,7 +14,7 @@ bool is_training(const Operation& operation) {
 
 /// Logits and, in training, their gradients; a loss and a right or wrong prediction of a sample.
 Fields loss_amounts(const Operation& operation) {
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("mb") || !given.contains("c") || bytes.input == 0) return {};
   const double samples = given.at("mb"), classes = given.at("c"),
@@ -30,7 +30,7 @@ Fields loss_amounts(const Operation& operation) {
 
 /// An image has a loss and counts of labels and predictions; a class has a weight.
 Fields pixel_loss_amounts(const Operation& operation) {
-  Fields all = fields_of(operation.descriptor);
+  Fields all = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!all.contains("mb") || !all.contains("ih") || !all.contains("iw") || bytes.input == 0)
     return {};
@@ -49,7 +49,7 @@ Fields pixel_loss_amounts(const Operation& operation) {
 
 /// Outputs, targets and, in training, gradients; a loss and a correlation of a sample.
 Fields squared_error_amounts(const Operation& operation) {
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("mb") || !given.contains("f") || bytes.input == 0) return {};
   const double samples = given.at("mb"), features = given.at("f"),
@@ -66,7 +66,7 @@ Fields update_amounts(const Operation& operation) {
   const std::string rule = operation.descriptor.substr(0, operation.descriptor.find('_'));
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (bytes.input == 0 || rule.size() == operation.descriptor.size()) return {};
-  const Fields given = fields_of(operation.descriptor.substr(rule.size()));
+  const Fields given = parse_fields(operation.descriptor.substr(rule.size()));
   const bool rms = rule.ends_with("rmsprop"),
              adam = rule.find("adam") != std::string::npos || rule == "lamb";
   const double n = value(given, "n", 0), narrow = bytes.input == 2 ? 2 : 0,
@@ -80,7 +80,7 @@ Fields update_amounts(const Operation& operation) {
 }
 
 Fields sum_amounts(const Operation& operation) {
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("n") || bytes.input == 0) return {};
   const double n = given.at("n");
@@ -88,7 +88,7 @@ Fields sum_amounts(const Operation& operation) {
 }
 
 Fields convert_amounts(const Operation& operation) {
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("n") || bytes.input == 0) return {};
   return {

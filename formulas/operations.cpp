@@ -13,7 +13,7 @@ struct Axis {
 
 /// The axis `letter` as benchdnn completes it. The padding after the input is what the last window
 /// needs.
-Axis axis_of(const Fields& given, const std::string& letter) {
+Axis read_axis(const Fields& given, const std::string& letter) {
   Axis axis;
   axis.in = value(given, "i" + letter, 1);
   axis.taps = value(given, "k" + letter, 1);
@@ -44,13 +44,13 @@ void add_axis(Fields& fields, const std::string& letter, const Axis& axis) {
 }
 
 Fields conv_amounts(const Operation& operation) {
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("ic") || !given.contains("oc") || bytes.input == 0) return {};
   const bool deep = given.contains("id"), high = given.contains("ih"), wide = given.contains("iw");
-  const Axis d = deep ? axis_of(given, "d") : Axis{};
-  const Axis h = high ? axis_of(given, "h") : deep ? d : Axis{};
-  const Axis w = wide ? axis_of(given, "w") : h;
+  const Axis d = deep ? read_axis(given, "d") : Axis{};
+  const Axis h = high ? read_axis(given, "h") : deep ? d : Axis{};
+  const Axis w = wide ? read_axis(given, "w") : h;
   const double g = value(given, "g", 1), mb = value(given, "mb", 2), ic = given.at("ic"),
                oc = given.at("oc");
   const double src = mb * ic * d.in * h.in * w.in, dst = mb * oc * d.out * h.out * w.out,
@@ -68,11 +68,11 @@ Fields conv_amounts(const Operation& operation) {
 }
 
 Fields pool_amounts(const Operation& operation) {
-  Fields given = fields_of(operation.descriptor);
+  Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("ih") || !given.contains("kh") || bytes.input == 0) return {};
   given.emplace("ph", 0);  // padding is never derived
-  const Axis h = axis_of(given, "h");
+  const Axis h = read_axis(given, "h");
   bool square = true;
   for (const char* part : {"i", "k", "s", "p"}) {
     const std::string high = part + std::string("h"), wide = part + std::string("w");
@@ -82,7 +82,7 @@ Fields pool_amounts(const Operation& operation) {
       given[wide] = given.at(high);
   }
   if (square) given.emplace("ow", h.out);
-  const Axis w = axis_of(given, "w");
+  const Axis w = read_axis(given, "w");
   const double planes = value(given, "mb", 1) * value(given, "ic", 1), src = planes * h.in * w.in,
                dst = planes * h.out * w.out;
   Fields all{{"mb", value(given, "mb", 1)}, {"ic", value(given, "ic", 1)}};
@@ -97,7 +97,7 @@ Fields pool_amounts(const Operation& operation) {
 }
 
 Fields norm_amounts(const Operation& operation) {
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("ic") || !given.contains("ih") || bytes.input == 0) return {};
   const double mb = value(given, "mb", 1), ic = given.at("ic"), ih = given.at("ih"),
@@ -118,7 +118,7 @@ Fields norm_amounts(const Operation& operation) {
 }
 
 Fields concat_amounts(const Operation& operation) {
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("ca") || !given.contains("ih") || bytes.input == 0) return {};
   Fields all = given;
@@ -133,7 +133,7 @@ Fields concat_amounts(const Operation& operation) {
 }
 
 Fields resize_amounts(const Operation& operation) {
-  Fields all = fields_of(operation.descriptor);
+  Fields all = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!all.contains("ih") || !all.contains("oh") || bytes.input == 0) return {};
   all.emplace("iw", all.at("ih"));
@@ -145,7 +145,7 @@ Fields resize_amounts(const Operation& operation) {
 }
 
 Fields gemm_amounts(const Operation& operation) {
-  const Fields given = fields_of(operation.descriptor);
+  const Fields given = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (!given.contains("m") || !given.contains("n") || !given.contains("k") || bytes.input == 0)
     return {};

@@ -89,7 +89,7 @@ void check_stages(const Claims& claims, const Pipeline& pipeline) {
 void check_split_mlp(const Claims& claims, double feature) {
   const std::string text = claims.text("/problem/descriptor");
   if (!text.starts_with("mlp:") || claims.parameter("precision") != "fp32") return;
-  const Fields shape = fields_of(text.substr(text.find(':') + 1));
+  const Fields shape = parse_fields(text.substr(text.find(':') + 1));
   const double width = value(shape, "w", 0), layers = value(shape, "l", 0) + 1;
   if (value(shape, "p", 0) > 0 || layers < 2) return;
   const double pairs = std::floor(layers / 2);

@@ -10,7 +10,7 @@ inline constexpr const char* qualities[] = {"accuracy", "correlation", "iou"};
 /// The quality among `numbers`, which are those of an epoch or metrics, by name; "" if they have
 /// none.
 template <class Numbers>
-std::string quality_of(const Numbers& numbers) {
+std::string find_quality(const Numbers& numbers) {
   for (const char* quality : qualities)
     if (numbers.contains(quality)) return quality;
   return "";

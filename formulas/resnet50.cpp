@@ -40,7 +40,7 @@ void add_sums(SplitSums& sums, const Block& block) {
   }
 }
 
-std::optional<Network> network_of(const Fields& shape) {
+std::optional<Network> compute_network(const Fields& shape) {
   const double depth = value(shape, "d", 50), width = value(shape, "w", 64),
                classes = value(shape, "c", 1000);
   if (depth != 18 && depth != 50) return std::nullopt;
@@ -81,7 +81,7 @@ double option(const Claims& claims, const char* name, double usual) {
   const std::string text = claims.parameter(name);
   return text.empty() ? usual : std::stod(text);
 }
-double weight_decay_of(const Claims& claims) { return option(claims, "weight_decay", 1e-4); }
+double read_weight_decay(const Claims& claims) { return option(claims, "weight_decay", 1e-4); }
 
 /// "lars_n25557032t161m0.9wd0.0001c0.001"
 void check_update(const Claims& claims, const std::string& place, const Network& network) {
@@ -89,7 +89,7 @@ void check_update(const Claims& claims, const std::string& place, const Network&
   if (rule.empty()) return;
   claims.require(text.starts_with(rule + "_n"), place + "/problem", rule + "_n…",
                  "/parameters/optimizer");
-  const Fields given = fields_of(text.substr(rule.size()));
+  const Fields given = parse_fields(text.substr(rule.size()));
   const double n = value(given, "n", 0), padding = 64 * value(given, "t", 0);
   claims.require(n >= network.parameters && n <= network.parameters + padding, place + "/problem",
                  fmt::format("{:g} elements or, with padding, a few more", network.parameters),
@@ -113,7 +113,7 @@ void check_update(const Claims& claims, const std::string& place, const Network&
                        : moments ? option(claims, "beta1", 0.9)
                                  : momentum,
                second = rms ? option(claims, "alpha", 0.99) : option(claims, "beta2", 0.999),
-               epsilon = option(claims, "epsilon", 1e-8), weight_decay = weight_decay_of(claims);
+               epsilon = option(claims, "epsilon", 1e-8), weight_decay = read_weight_decay(claims);
   claims.require((!(rms || moments) ||
                   (value(given, "s", -1) == second && value(given, "eps", -1) == epsilon)),
                  place + "/problem", fmt::format("s{}eps{}", second, epsilon),
@@ -148,8 +148,8 @@ void check_products(const Claims& claims, const std::string& place, const nlohma
   const bool narrow = kind == "conv" && claims.parameter("weight_gradients") == "16bit";
   if (direction == "bwd_weights" && !narrow && (stored == "bf16" || stored == "fp16"))
     stored += "_fp32";
-  for (const auto& [name, amount] :
-       amounts_of({kind, layer.at("problem"), {{"direction", direction}, {"precision", stored}}}))
+  for (const auto& [name, amount] : compute_amounts(
+           {kind, layer.at("problem"), {{"direction", direction}, {"precision", stored}}}))
     if (name == "flops" || name == "bytes")
       claims.expect(fmt::format("{}/{}", place, name), amount, "the problem of the layer");
 }
@@ -185,7 +185,7 @@ void check_layers_of_network(const Claims& claims, const Network& network, doubl
 struct Way {
   explicit Way(const std::string& text)
       : kind(text.substr(0, text.find(':'))),
-        number(kind == text ? 1 : number_of(text.substr(kind.size() + 1))),
+        number(kind == text ? 1 : read_number(text.substr(kind.size() + 1))),
         steps(kind == "async" || kind == "stale" || kind == "server" ? 8 : 1) {}
   double with_samples(double ranks) const {
     if (kind == "server") return ranks - number;
@@ -193,7 +193,7 @@ struct Way {
   }
 
   /// The number in "2", in "2:fill-drain", or in "2*sync".
-  static double number_of(const std::string& text) {
+  static double read_number(const std::string& text) {
     return parse_number(text.substr(0, text.find_first_of(":*"))).value_or(1);
   }
 
@@ -253,7 +253,7 @@ void check_network(const Claims& claims, const std::optional<Network>& network, 
   claims.expect("/executed/momentum",
                 claims.parameter("optimizer").ends_with("rmsprop") ? 0 : momentum,
                 "docs/method-training.md");
-  claims.expect("/executed/weight_decay", weight_decay_of(claims), "/parameters/weight_decay");
+  claims.expect("/executed/weight_decay", read_weight_decay(claims), "/parameters/weight_decay");
   claims.expect("/executed/trust_coefficient", trust_coefficient, "docs/method-training.md");
   const nlohmann::json* const loss = claims.find("/metrics/loss_of_last_step");
   claims.require(loss == nullptr || loss->at("value").is_number(), "/metrics/loss_of_last_step",
@@ -262,9 +262,9 @@ void check_network(const Claims& claims, const std::optional<Network>& network, 
 }
 
 void check_resnet50(const Claims& claims) {
-  const Fields shape = fields_of(claims.text("/problem/descriptor"));
+  const Fields shape = parse_fields(claims.text("/problem/descriptor"));
   if (!shape.contains("d")) return;
-  check_network(claims, network_of(shape), shape,
+  check_network(claims, compute_network(shape), shape,
                 {{"d", "depth"}, {"w", "width"}, {"s", "image_size"}, {"c", "classes"}});
 }
 
@@ -274,14 +274,14 @@ void check_train(const Claims& claims) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos) return;
   const std::string name = text.substr(0, colon);
-  Fields shape = fields_of(text.substr(colon + 1));
+  Fields shape = parse_fields(text.substr(colon + 1));
   const double in = value(shape, "i", 0), width = value(shape, "w", 0), out = value(shape, "c", 0);
   std::optional<Network> network;
   Names names{{"i", "inputs"}, {"w", "width"}, {"l", "layers"}, {"c", "classes"}, {"p", "dropped"}};
   if (name == "resnet18" || name == "resnet50") {
     names = {{"w", "width"}, {"s", "image_size"}, {"c", "classes"}};
     shape["d"] = name == "resnet50" ? 50 : 18;
-    network = network_of(shape);
+    network = compute_network(shape);
   } else if (name == "mlp") {
     network.emplace().connect(in, width);
     for (double layer = 1; layer < value(shape, "l", 0); ++layer) network->connect(width, width);

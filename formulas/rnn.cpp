@@ -13,7 +13,7 @@ struct Recurrent {
   bool has_cell_state = false;
 };
 
-std::optional<Recurrent> recurrent_of(const std::string& descriptor) {
+std::optional<Recurrent> parse_recurrent(const std::string& descriptor) {
   static const std::map<std::string, std::pair<double, double>> cells{{"vanilla_relu", {1, 1}},
                                                                       {"vanilla_tanh", {1, 1}},
                                                                       {"lstm", {4, 4}},
@@ -42,7 +42,7 @@ std::optional<Recurrent> recurrent_of(const std::string& descriptor) {
 }
 
 Fields rnn_amounts(const Operation& operation) {
-  const auto recurrent = recurrent_of(operation.descriptor);
+  const auto recurrent = parse_recurrent(operation.descriptor);
   const std::string precision = operation.setting("precision"),
                     direction = operation.setting("direction");
   const ElementBytes element = element_bytes(precision);

@@ -5,7 +5,7 @@ namespace assay::formula {
 namespace {
 
 void check_io(const Claims& claims) {
-  const Fields given = fields_of(claims.text("/problem/descriptor"));
+  const Fields given = parse_fields(claims.text("/problem/descriptor"));
   const std::string operation = claims.parameter("operation");
   const auto ranks = claims.number("/parameters/ranks");
   if (given.empty() || !ranks) return;

@@ -17,7 +17,7 @@ struct Table {
 
 /// Nothing if the row is not of a whole analysis. Checks what all analyses have.
 std::optional<Table> check_table(const Claims& claims) {
-  const Fields given = fields_of(claims.text("/problem/descriptor"));
+  const Fields given = parse_fields(claims.text("/problem/descriptor"));
   const double element = element_bytes(claims.parameter("precision")).input;
   if (claims.find("/problem/size") == nullptr || !given.contains("n") || !given.contains("d") ||
       element == 0)
@@ -43,7 +43,7 @@ void expect_passes(const Claims& claims, const Table& table, double passes,
 
 /// An operation alone has the first rank's rows, which has one more where they do not divide.
 void check_part(const Claims& claims, const std::string& kernel) {
-  const Fields whole = fields_of(claims.parameter("problem"));
+  const Fields whole = parse_fields(claims.parameter("problem"));
   const double ranks = claims.number("/parameters/ranks").value_or(1);
   if (kernel != "qr" && whole.contains("n") && whole.contains("d")) {  // qr is of a block of rows
     claims.expect("/problem/n", std::ceil(whole.at("n") / ranks), "rows of the first rank");

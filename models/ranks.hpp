@@ -24,8 +24,8 @@ class RankCalls {
   void broadcast(std::span<double> values);
 
  private:
-  static Call sum_of(std::span<double> values);
-  static Call broadcast_of(std::span<double> values);
+  static Call make_sum(std::span<double> values);
+  static Call make_broadcast(std::span<double> values);
 
   Communicator& ranks_;
   HostStream stream_;

@@ -92,7 +92,7 @@ void conclude(JudgedNode& node) {
   }
   if (ratios.empty()) return;
   node.score = ratio_median(ratios);
-  node.speedup = speedup_of(*node.score);
+  node.speedup = compute_speedup(*node.score);
 }
 
 class FleetJudge {

@@ -122,13 +122,14 @@ Check check_relative(const NodeRow& row, const RelativeRule& rule, const Standin
   const double ratio = *row.value / *position.others;
   const double least_ratio = row.low.value_or(*row.value) / *position.others;
   if (ratio <= limit && least_ratio <= limit) return {rule.text, ratio, limit};
-  const std::string reason = fmt::format(
-      "speedup over the other {} {:.3f} ({}), at least {:.3f} is required",
-      row.pair.empty() || row.pairs > 0 ? "nodes" : "pairs", speedup_of(ratio),
-      row.high ? fmt::format("{:.3f} to {:.3f} by its launches",
-                             speedup_of(*row.high / *position.others), speedup_of(least_ratio))
-               : "one launch",
-      speedup_of(limit));
+  const std::string reason =
+      fmt::format("speedup over the other {} {:.3f} ({}), at least {:.3f} is required",
+                  row.pair.empty() || row.pairs > 0 ? "nodes" : "pairs", compute_speedup(ratio),
+                  row.high ? fmt::format("{:.3f} to {:.3f} by its launches",
+                                         compute_speedup(*row.high / *position.others),
+                                         compute_speedup(least_ratio))
+                           : "one launch",
+                  compute_speedup(limit));
   // The ratio is above the limit, perhaps by chance. The row fails if it is slower than the others
   // beyond the error of the measurement, else it is undecided. It never passes.
   if (least_ratio > 1) return {rule.text, ratio, limit, perf_fail, reason};

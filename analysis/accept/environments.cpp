@@ -31,7 +31,7 @@ void add_fields(const json& tree, const std::string& path, Fields& fields) {
     add_fields(value, path.empty() ? key : path + "/" + key, fields);
 }
 
-Fields fields_of(const json& tree) {
+Fields flatten_fields(const json& tree) {
   Fields fields;
   add_fields(tree, "", fields);
   return fields;
@@ -78,7 +78,7 @@ std::string setting_text(const Difference& difference) {
 }
 
 /// The environment variables that differ and begin with the library's name.
-std::string settings_of(const std::string& library, const std::vector<Difference>& all) {
+std::string describe_settings(const std::string& library, const std::vector<Difference>& all) {
   std::string prefix = of_switches;
   for (const char c : library)
     prefix += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -98,7 +98,7 @@ std::string difference_text(const Difference& difference, const std::vector<Diff
   const bool of_library = field.starts_with(of_libraries) && parts.size() == 3;
   if (of_library && parts[2] == "instruction_set")
     return fmt::format("{} used {}, elsewhere {}{}", library_name(parts[1]), own, common,
-                       settings_of(parts[1], all));
+                       describe_settings(parts[1], all));
   if (of_library && (parts[2] == parts[1] || parts[2] == "version"))
     return fmt::format("{} {}, elsewhere {}", library_name(parts[1]), own, common);
   std::string words = join(parts, " ");
@@ -188,7 +188,7 @@ std::vector<Check> compare(const std::string& name, const PartByHash& own,
     if (most.contains(hash)) continue;
     other = true;
     // It is compared with the environment of the same suite that differs least.
-    const Fields fields = fields_of(*part);
+    const Fields fields = flatten_fields(*part);
     std::vector<Difference> least;
     bool first = true;
     for (const auto& [common_hash, common] : most) {
@@ -236,7 +236,7 @@ std::vector<std::vector<Check>> compare_environments(const Fleet& fleet) {
       if (!own.empty() && ++count[keys(own)] > (most.empty() ? 0 : count[keys(most)])) most = own;
     }
     FieldsByHash common;
-    for (const auto& [key, tree] : most) common[key] = fields_of(*tree);
+    for (const auto& [key, tree] : most) common[key] = flatten_fields(*tree);
     std::map<std::vector<std::string>, std::vector<Check>>
         known;  // equal nodes have equal findings
     for (std::size_t i = 0; i < parts.size(); ++i) {

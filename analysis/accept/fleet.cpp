@@ -103,7 +103,7 @@ void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
 
 /// The id without its number of threads, which a suite may leave to the machine; "" if the id has
 /// none.
-std::string case_of(const Row& row) {
+std::string name_case(const Row& row) {
   const std::string id = row.id + "/", part = "/t" + row.parameter("threads") + "/";
   const std::size_t place = id.find(part);
   if (place == std::string::npos || id.find(part, place + 1) != std::string::npos) return "";
@@ -219,8 +219,8 @@ class Builder {
           Node{name, {}, std::move(parts.devices), std::move(parts.environments)});
       std::stable_sort(node.environments.begin(), node.environments.end(),
                        [](const ResultEnvironment& a, const ResultEnvironment& b) {
-                         return text_of(a.volatile_before, "time") <
-                                text_of(b.volatile_before, "time");
+                         return read_field(a.volatile_before, "time") <
+                                read_field(b.volatile_before, "time");
                        });
       for (auto& [id, row] : parts.rows) node.rows.emplace(id, finish(row));
     }
@@ -261,7 +261,7 @@ class Builder {
 
   void note_threads(const Row& row) {
     if (!known_ids_.insert(row.id).second) return;
-    if (const std::string name = case_of(row); !name.empty())
+    if (const std::string name = name_case(row); !name.empty())
       cases_[name][row.id] = row.parameter("threads");
   }
 
@@ -375,7 +375,7 @@ class Builder {
   std::map<std::string, std::vector<std::string>> by_short_name_;  ///< names of nodes
   std::map<std::string, std::string> names_, hosts_;  ///< node by host, and a host by its node
   std::set<std::string> unexpected_, published_, known_ids_;
-  std::map<std::string, Threads> cases_;  ///< by case_of()
+  std::map<std::string, Threads> cases_;  ///< by name_case()
   std::map<std::string, Parts> multi_node_;
   std::map<std::string, std::map<std::string, Parts>> pairs_;  ///< by id, then by the pair's name
 };

@@ -11,8 +11,7 @@ constexpr std::array environment_parts{"hardware", "software", "threads"};
 
 LimitCounts::LimitCounts(const Criteria& criteria) {
   const auto list = [&](const std::string& criterion, const char* unit) {
-    if (places_.try_emplace(criterion, limits_.size()).second)
-      limits_.push_back({criterion, unit});
+    if (places_.try_emplace(criterion, limits_.size()).second) limits_.push_back({criterion, unit});
   };
   list(present_text, "row");
   for (const char* part : environment_parts) list(std::string(part) + as_on_most, "node");

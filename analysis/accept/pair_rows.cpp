@@ -22,7 +22,7 @@ bool tells_more(const NodeRow& a, const NodeRow& b) {
   return row_gravity(a.status) > row_gravity(b.status);
 }
 
-Node& node_of(Fleet& fleet, const std::string& name) {
+Node& find_node(Fleet& fleet, const std::string& name) {
   const auto place = std::ranges::lower_bound(fleet.nodes, name, {}, &Node::name);
   return place != fleet.nodes.end() && place->name == name
              ? *place
@@ -43,7 +43,7 @@ std::set<std::string> pairs_in(const fs::path& list) {
 PairsOfRuns pairs_of_runs(const std::vector<std::string>& inputs) {
   PairsOfRuns pairs;
   std::map<fs::path, std::set<std::string>> lists;  // by folder
-  const auto pairs_of = [&](const fs::path& folder) -> const std::set<std::string>& {
+  const auto find_pairs = [&](const fs::path& folder) -> const std::set<std::string>& {
     const auto [known, fresh] = lists.try_emplace(folder);
     if (fresh) known->second = pairs_in(folder / pair_list);
     return known->second;
@@ -55,12 +55,12 @@ PairsOfRuns pairs_of_runs(const std::vector<std::string>& inputs) {
     if (is_folder) below.insert(top);
     for (const fs::path& file : result_files({input})) {
       const fs::path run = fs::weakly_canonical(file).parent_path(), folder = run.parent_path();
-      if (pairs_of(folder).contains(run.filename().string()))
+      if (find_pairs(folder).contains(run.filename().string()))
         pairs.results.insert(is_folder && run == top ? input : file.string());
       if (is_folder && run != top) below.insert(folder);
     }
     for (const fs::path& folder : below)
-      for (const std::string& pair : pairs_of(folder))
+      for (const std::string& pair : find_pairs(folder))
         if (!fs::exists(folder / pair / "result.json")) pairs.without_result.insert(pair);
   }
   return pairs;
@@ -111,7 +111,7 @@ void add_pairs(Fleet& fleet, const std::string& id, const std::map<std::string, 
   }
   for (auto& [name, row] : best) {
     row.pairs = counts[name];
-    node_of(fleet, name).rows.insert_or_assign(id, std::move(row));
+    find_node(fleet, name).rows.insert_or_assign(id, std::move(row));
   }
 }
 

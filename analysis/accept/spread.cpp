@@ -18,7 +18,7 @@ namespace {
 constexpr double normal_mad = 1.4826;  // a normal distribution's standard deviation over its MAD
 
 /// Centre and spread of these logarithms, which it replaces by their distances from the centre.
-FleetSpread spread_of(std::vector<double>& logs) {
+FleetSpread compute_spread(std::vector<double>& logs) {
   FleetSpread spread;
   spread.centre = median(logs);
   for (double& value : logs) value = std::abs(value - spread.centre);
@@ -49,7 +49,7 @@ double simulate_factor(std::size_t nodes, double false_alarms) {
     for (double& value : values) value = normal(random);
     take_off_others(values);
     const double slowest = *std::ranges::max_element(values);
-    const FleetSpread spread = spread_of(values);
+    const FleetSpread spread = compute_spread(values);
     factors.push_back((slowest - spread.centre) / spread.spread);
   }
   return quantile(factors, 1 - false_alarms);
@@ -69,7 +69,7 @@ double spread_factor(std::size_t nodes, double false_alarms) {
 FleetSpread fleet_spread(std::span<const double> ratios) {
   std::vector<double> logs;
   for (const double ratio : ratios) logs.push_back(std::log(ratio));
-  return spread_of(logs);
+  return compute_spread(logs);
 }
 
 SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>& nodes) {
@@ -100,7 +100,7 @@ SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>
     check.reason = fmt::format(
         "speedup over the other nodes {:.3f}, at least {:.3f} is required where {} nodes spread by "
         "{}",
-        speedup_of(*check.value), speedup_of(limit), count, human_percent(fleet.spread));
+        compute_speedup(*check.value), compute_speedup(limit), count, human_percent(fleet.spread));
   }
   if (rule.at_most && fleet.spread > *rule.at_most)
     outcome.too_wide = fmt::format("the nodes spread by {}, above the limit of {}",

@@ -239,7 +239,7 @@ class Comparer {
   }
 
   /// The row of new with the times of as much work as a timed run of base has.
-  const SideRow& for_work_of(const SideRow& base, const SideRow& updated) {
+  const SideRow& choose_row_for_work(const SideRow& base, const SideRow& updated) {
     const double ratio = work_ratio(base.row().problem, updated.row().problem).value_or(1);
     if (ratio == 1) return updated;
     SideRow& scaled = scaled_.emplace_back(updated);
@@ -258,7 +258,8 @@ class Comparer {
       } else if (const std::string why = obstacle(row, *other, options_.vary); !why.empty()) {
         not_compared(key, row, *other, why);
       } else {
-        Pair pair{key, &row, &for_work_of(row, *other), find_tolerance(row, options_.tolerance)};
+        Pair pair{key, &row, &choose_row_for_work(row, *other),
+                  find_tolerance(row, options_.tolerance)};
         if (pair.measured()) {
           pair.screen = compare_launches(row.launches.medians, pair.updated->launches.medians,
                                          compare_confidence);
@@ -329,8 +330,8 @@ class Comparer {
     } else {
       add_verdict(row, pair);
     }
-    row.speedup = speedup_of(std::optional(row.times.ratio));
-    row.speedup_interval = speedup_of(row.times.interval);
+    row.speedup = compute_speedup(std::optional(row.times.ratio));
+    row.speedup_interval = compute_speedup(row.times.interval);
     document_.rows.push_back(std::move(row));
   }
 
@@ -368,7 +369,7 @@ class Comparer {
       return false;
     }
     pair.base = base;
-    pair.updated = &for_work_of(*base, *updated);
+    pair.updated = &choose_row_for_work(*base, *updated);
     pair.confirmed = true;
     pair.launches =
         compare_fresh(base->launches.medians, pair.updated->launches.medians, compare_confidence);
@@ -398,7 +399,7 @@ class Comparer {
   const Side &base_, &updated_;
   const Side *fresh_base_, *fresh_new_;
   const CompareOptions& options_;
-  std::deque<SideRow> scaled_;  ///< of for_work_of()
+  std::deque<SideRow> scaled_;  ///< of choose_row_for_work()
   std::vector<Pair> pairs_;
   std::vector<std::string> wrong_;
   Comparison document_;

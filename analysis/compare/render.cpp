@@ -28,14 +28,16 @@ std::string interval(const std::optional<Interval>& pair) {
   return pair ? fmt::format("{:.4f} to {:.4f}", pair->low, pair->high) : "-";
 }
 
-std::string mark_of(const SideTimes& side) { return assay::mark_of(side.shared, side.throttled); }
-/// The mark of a row's ratio, and of the mean over all rows.
-std::string mark_of(const ComparedRow& row) {
-  return worse_mark(mark_of(row.base), mark_of(row.updated));
+std::string choose_mark(const SideTimes& side) {
+  return assay::choose_mark(side.shared, side.throttled);
 }
-std::string mark_of(const std::vector<ComparedRow>& rows) {
+/// The mark of a row's ratio, and of the mean over all rows.
+std::string choose_mark(const ComparedRow& row) {
+  return worse_mark(choose_mark(row.base), choose_mark(row.updated));
+}
+std::string choose_mark(const std::vector<ComparedRow>& rows) {
   std::string mark;
-  for (const ComparedRow& row : rows) mark = worse_mark(mark, mark_of(row));
+  for (const ComparedRow& row : rows) mark = worse_mark(mark, choose_mark(row));
   return mark;
 }
 
@@ -44,15 +46,15 @@ constexpr const char* ratio_note =
     "not the ratio of the two medians, which slow launches shift more.";
 
 std::string time_cell(const SideTimes& side, Legend& legend) {
-  const std::string mark = mark_of(side);
+  const std::string mark = choose_mark(side);
   legend.add("base, new: median of the launches; launches: their number in base / new.");
-  legend.add(note_of(mark));
+  legend.add(explain_mark(mark));
   return human_seconds(side.median) + mark;
 }
 
 std::string speedup_cell(const ComparedRow& row, Legend& legend) {
   if (row.base.launches > 1 && row.updated.launches > 1) legend.add(ratio_note);
-  return fmt::format("{:.4f}{}", row.speedup.value_or(0), mark_of(row));
+  return fmt::format("{:.4f}{}", row.speedup.value_or(0), choose_mark(row));
 }
 
 std::string launches_cell(const ComparedRow& row, Legend&) {
@@ -307,7 +309,7 @@ class Rendering {
     if (const std::optional<MeanSpeedup>& mean = comparison_.geometric_mean)
       line(fmt::format(
           "Geometric mean of new over base: {:.4f}{}, {} ({} of {}, by their first launches).",
-          mean->speedup, mark_of(comparison_.rows),
+          mean->speedup, choose_mark(comparison_.rows),
           mean->interval ? "95 % interval " + interval(mean->interval)
                          : "no interval: " + mean->interval_reason,
           mean->rows, counted(mean->base_rows, "row")));

@@ -134,7 +134,7 @@ struct RowParts {
   std::map<std::string, std::string> system;
 };
 
-RowParts parts_of(const Row& row, const Variation& vary) {
+RowParts split_row(const Row& row, const Variation& vary) {
   static const std::vector<std::string> none;
   const std::vector<std::string>& of_system = row.system_parameters ? *row.system_parameters : none;
   RowParts parts{row.benchmark + " " + row.problem.descriptor, {}};
@@ -155,7 +155,7 @@ Rows rows_by_work(const Side& side, const Variation& vary) {
   Rows rows;
   for (const auto& [key, row] : side.rows())
     if (row.measured()) {
-      RowParts parts = parts_of(row.row(), vary);
+      RowParts parts = split_row(row.row(), vary);
       rows.emplace(std::move(parts.work), std::move(parts.system));
     }
   return rows;

@@ -101,7 +101,7 @@ bool Selection::holds(const Row& row) const {
       values_, [&](const auto& value) { return row.parameter(value.first) == value.second; });
 }
 
-Variation variation_of(const Selection& base, const Selection& updated, const Results& results) {
+Variation find_variation(const Selection& base, const Selection& updated, const Results& results) {
   const ValuesOfRows known = values_of_rows(results);
   std::set<std::string> names;
   for (const Selection* side : {&base, &updated}) {
@@ -144,7 +144,7 @@ Results select_rows(Results results, const Selection& selection) {
 Results filter_rows(Results results, const std::vector<std::string>& clauses) {
   if (clauses.empty()) return results;
   std::set<std::pair<std::size_t, std::string>> kept;
-  for (const Series& series : filtered(results, series_of(results), clauses))
+  for (const Series& series : filtered(results, make_series(results), clauses))
     kept.emplace(series.result, series.first().id);
   for (std::size_t i = 0; i < results.size(); ++i)
     std::erase_if(results[i].result.rows, [&](const Row& row) {

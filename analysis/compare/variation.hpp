@@ -41,7 +41,7 @@ class Selection {
 
 /// The parameters in which the selections differ. InputError for a parameter or a value that no row
 /// of the results has, for a selection without a row, and where the selections are equal.
-Variation variation_of(const Selection& base, const Selection& updated, const Results& results);
+Variation find_variation(const Selection& base, const Selection& updated, const Results& results);
 
 /// The results with the rows of a selection alone.
 Results select_rows(Results results, const Selection& selection);

@@ -45,7 +45,7 @@ std::string undecided(const LaunchComparison& launches, double tolerance) {
                        launches.n_base, launches.n_new, screen_launches, screen_launches);
   const double room = std::log1p(tolerance) - std::fabs(std::log(launches.ratio));
   const double half = std::log(launches.interval->high / launches.interval->low) / 2;
-  const Interval shown = speedup_of(*launches.interval);
+  const Interval shown = compute_speedup(*launches.interval);
   const std::string exceeds =
       fmt::format("the interval {:.4g} to {:.4g} {}", shown.low, shown.high,
                   room > 0 ? "is wider than the tolerance" : "contains a limit of the tolerance");

@@ -59,7 +59,7 @@ MemberRun member_run(const json& document) {
   return run;
 }
 
-std::optional<Ensemble> ensemble_of(const RunResult& result, const std::string& file) {
+std::optional<Ensemble> read_ensemble(const RunResult& result, const std::string& file) {
   const auto entry = result.run.rest.find(ensemble_field);
   if (entry == result.run.rest.end()) return std::nullopt;
   const Ensemble ensemble = *entry;
@@ -67,7 +67,7 @@ std::optional<Ensemble> ensemble_of(const RunResult& result, const std::string& 
   return ensemble;
 }
 
-const Row* row_of(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung) {
+const Row* find_row(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung) {
   const Row* last = nullptr;  // the last one: a resumed run may have repeated it
   for (const Row& row : rows)
     if (row.launch == member &&
@@ -78,7 +78,7 @@ const Row* row_of(const Ensemble& ensemble, const std::vector<Row>& rows, int me
 }
 
 std::optional<RankedMember> reached_by(const Row& row, int rung, double target) {
-  const std::string quality = quality_of(row.metrics);
+  const std::string quality = find_quality(row.metrics);
   if (!row.is_ok() || quality.empty() || row.epochs.empty()) return std::nullopt;
   const std::optional<double> value = row.metrics.at(quality).value;
   if (!value) return std::nullopt;
@@ -105,7 +105,7 @@ std::vector<int> next_members(const Ensemble& ensemble, const std::vector<Row>& 
   std::vector<RankedMember> verified;
   for (const int member : now.members)
     for (int last = rung; last >= 0; --last)  // one that has reached the target trains no further
-      if (const Row* const row = row_of(ensemble, rows, member, last)) {
+      if (const Row* const row = find_row(ensemble, rows, member, last)) {
         if (const auto end = reached_by(*row, last, ensemble.target);
             end && (last == rung || end->reached))
           verified.push_back(*end);
@@ -162,7 +162,7 @@ void add_hours(const Ensemble& ensemble, EnsembleSummary& summary) {
 
 }  // namespace
 
-std::string state_of(const Row& row) {
+std::string find_state(const Row& row) {
   if (row.status == "timeout") return "timed out";
   if (row.status == "incorrect" && row.reason.find("training diverged") != std::string::npos)
     return "diverged";
@@ -172,7 +172,7 @@ std::string state_of(const Row& row) {
 }
 
 UnrankedMember unverified_member(const Ensemble& ensemble, const Row* row, int member, int rung) {
-  if (row != nullptr) return {member, rung, state_of(*row), row->reason};
+  if (row != nullptr) return {member, rung, find_state(*row), row->reason};
   std::string why = "it was not started (no time was left)";
   for (const MemberRun& run : ensemble.runs)
     if (run.member == member && run.rung == rung && !run.missing.empty()) why = run.missing;
@@ -187,11 +187,11 @@ EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows
     for (const int member : ensemble.rungs[static_cast<std::size_t>(rung)].members) {
       const auto before = ends.find(member);
       if (before != ends.end() && before->second.reached) continue;  // it trains no further
-      const Row* const row = row_of(ensemble, rows, member, rung);
+      const Row* const row = find_row(ensemble, rows, member, rung);
       if (auto end = row == nullptr ? std::nullopt : reached_by(*row, rung, ensemble.target)) {
         end->member = member;
         ends[member] = *end;
-        summary.quality = quality_of(row->metrics);
+        summary.quality = find_quality(row->metrics);
       } else {
         unverified.push_back(unverified_member(ensemble, row, member, rung));
       }

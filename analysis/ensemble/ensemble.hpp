@@ -83,10 +83,10 @@ MemberRun member_run(const nlohmann::json& document);
 inline constexpr const char* ensemble_field = "ensemble";
 /// The ensemble of a result; nothing if it has none. InputError, naming `file`, if it does not
 /// follow from the rows (expect_ensemble).
-std::optional<Ensemble> ensemble_of(const RunResult& result, const std::string& file);
+std::optional<Ensemble> read_ensemble(const RunResult& result, const std::string& file);
 
 /// The row of a member in a rung; null if there is none.
-const Row* row_of(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung);
+const Row* find_row(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung);
 /// The rank that a row gives its member. A row that is not verified gives none.
 std::optional<RankedMember> reached_by(const Row& row, int rung, double target);
 /// True if `a` is better: the target in fewer epochs, else the later rung, then the quality, then
@@ -96,7 +96,7 @@ bool is_better(const RankedMember& a, const RankedMember& b);
 /// if none of them has anything left to train.
 std::vector<int> next_members(const Ensemble& ensemble, const std::vector<Row>& rows, int rung);
 /// "diverged", "crashed (exit 139)": the state of a row that is not verified.
-std::string state_of(const Row& row);
+std::string find_state(const Row& row);
 /// Ranks the members, and counts them.
 EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows);
 

@@ -78,7 +78,7 @@ class EnsembleCheck {
   }
 
   /// The rung whose budget a row has; -1 if none has it.
-  int rung_of(const Row& row) const {
+  int find_rung(const Row& row) const {
     const std::optional<double> budget = row.number("epochs");
     for (std::size_t rung = 0; rung < ensemble_.rungs.size(); ++rung)
       if (budget == static_cast<double>(ensemble_.rungs[rung].epochs))
@@ -89,7 +89,7 @@ class EnsembleCheck {
   /// A row is of a member in a rung, with the values that were drawn for it.
   void check_row(const Row& row, std::size_t index) {
     const std::string place = fmt::format(", row {}", index);
-    const int rung = rung_of(row);
+    const int rung = find_rung(row);
     require(is_member(row.launch) && rung >= 0, place, "it belongs to no member and rung");
     const std::vector<int>& members = ensemble_.rungs[static_cast<std::size_t>(rung)].members;
     require(std::ranges::find(members, row.launch) != members.end(), place,
@@ -122,7 +122,7 @@ class EnsembleCheck {
   /// The last quality of a row that is ok and has one.
   static std::optional<double> quality_in(const Row* row) {
     if (row == nullptr || row->status != "ok" || row->epochs.empty()) return std::nullopt;
-    const std::string name = quality_of(row->epochs.back());
+    const std::string name = find_quality(row->epochs.back());
     return name.empty() ? std::nullopt : std::optional(row->epochs.back().at(name));
   }
   bool has_target(const Row* row) const { return quality_in(row).value_or(-1) >= ensemble_.target; }
@@ -144,7 +144,7 @@ class EnsembleCheck {
       const std::map<std::string, double>& end = row->epochs.back();
       require(end.at("epoch") == static_cast<double>(told.epochs) &&
                   end.at("seconds") == told.seconds && told.reached == has_target(row) &&
-                  quality_of(end) == summary.quality,
+                  find_quality(end) == summary.quality,
               place, "its epochs, seconds or target are not those of the row");
       expect_last(told.member, told.rung, told.reached, place);
       reached += told.reached ? 1 : 0;
@@ -179,7 +179,7 @@ class EnsembleCheck {
     require(!quality_in(row), place, "its row is verified");
     require((row == nullptr) == (told.state == "missing"), place,
             row == nullptr ? "it has no row" : "it has a row");
-    require(row == nullptr || (told.reason == row->reason && told.state == state_of(*row)), place,
+    require(row == nullptr || (told.reason == row->reason && told.state == find_state(*row)), place,
             "its state is not that of the row");
     require(!told.reason.empty() || row != nullptr, place,
             "the member has neither a row nor a reason");

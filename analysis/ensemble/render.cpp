@@ -26,13 +26,13 @@ std::vector<std::string> drawn_names(const Ensemble& ensemble) {
   return names;
 }
 
-const std::map<std::string, std::string>& draw_of(const Ensemble& ensemble, int member) {
+const std::map<std::string, std::string>& find_draw(const Ensemble& ensemble, int member) {
   return ensemble.draws.at(static_cast<std::size_t>(member));
 }
 
 std::string drawn_text(const Ensemble& ensemble, int member, const std::string& name,
                        const char* otherwise) {
-  const auto& draw = draw_of(ensemble, member);
+  const auto& draw = find_draw(ensemble, member);
   const auto value = draw.find(name);
   return value == draw.end() ? otherwise : value->second;
 }
@@ -47,7 +47,7 @@ std::string states_text(const std::vector<UnrankedMember>& members) {
 }
 
 /// "timed out: killed after 4 s", and the reason alone for a member without a row.
-std::string why_of(const UnrankedMember& member) {
+std::string explain(const UnrankedMember& member) {
   return member.state == "missing" ? member.reason : member.state + ": " + member.reason;
 }
 
@@ -55,12 +55,12 @@ std::string why_of(const UnrankedMember& member) {
 std::string stopped_text(const Ensemble& ensemble, int member) {
   for (const UnrankedMember& stopped : ensemble.summary.stopped)
     if (stopped.member == member)
-      return fmt::format("went on to rung {}, but: {}", stopped.rung + 1, why_of(stopped));
+      return fmt::format("went on to rung {}, but: {}", stopped.rung + 1, explain(stopped));
   return "";
 }
 
 std::string member_text(const Ensemble& ensemble, int member) {
-  return fmt::format("member {} ({})", member, draw_text(draw_of(ensemble, member)));
+  return fmt::format("member {} ({})", member, draw_text(find_draw(ensemble, member)));
 }
 
 /// A line for each rung that is incomplete.

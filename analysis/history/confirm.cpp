@@ -107,8 +107,8 @@ Confirmation judge_sides(const Suspect& suspect, const std::vector<Side>& sides,
 void launch(const std::vector<Suspect>& suspects, const fs::path& programs,
             const ConfirmRequest& request, double limit) {
   // A folder for each pair of builds, so that launches of another build are never used.
-  const std::string builds =
-      content_hash("builds", {request.hash_of(programs), request.hash_of(request.new_build)});
+  const std::string builds = content_hash(
+      "builds", {request.compute_hash(programs), request.compute_hash(request.new_build)});
   std::vector<std::string> ids;
   for (const Suspect& suspect : suspects) ids.push_back(suspect.series->id);
   std::vector<Side> sides;
@@ -207,7 +207,7 @@ void confirm(History& history, const Anchors& anchors, const ConfirmRequest& req
   for (const Suspect& suspect : suspects) {
     const fs::path promoted = suspect.build() == nullptr ? "" : suspect.build()->programs,
                    programs = request.build.value_or(promoted);
-    if (const std::string why = find_obstacle(suspect, programs, request.hash_of(programs));
+    if (const std::string why = find_obstacle(suspect, programs, request.compute_hash(programs));
         !why.empty())
       suspect.series->confirmation = {"unconfirmed", why};
     else

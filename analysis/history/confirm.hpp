@@ -34,7 +34,7 @@ struct ConfirmRequest {
   std::filesystem::path folder;     ///< for the results of the launches
   std::string run;                  ///< only rows that are suspect in this run are confirmed
   /// A hash of the build whose programs are in the folder; "" if no benchmark is there.
-  std::function<std::string(const std::filesystem::path&)> hash_of;
+  std::function<std::string(const std::filesystem::path&)> compute_hash;
   /// Launches the cases `ids` with the promoted build, whose programs are in `promoted`, and with
   /// the new one, interleaved. Returns the results of the promoted build, then those of the new
   /// one, and writes them to `folder`/promoted and `folder`/new.

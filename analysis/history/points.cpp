@@ -302,7 +302,7 @@ std::vector<std::string> find_order_doubts(const Results& results, const History
 double parse_time(const std::string& text, const std::string& where) {
   static const Pattern form(
       R"((\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)[Zz])?)", "a time");
-  if (const auto parts = form.groups_of(text)) {
+  if (const auto parts = form.match_groups(text)) {
     const auto number = [&](std::size_t i) {
       return static_cast<unsigned>(parse_number(parts->at(i - 1)).value_or(0));
     };

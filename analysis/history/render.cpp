@@ -20,7 +20,9 @@ std::string date(const std::string& time) { return time.substr(0, 10); }
 
 double percent(double ratio) { return 100 * (ratio - 1); }
 
-std::string mark_of(const Point& point) { return assay::mark_of(point.shared, point.throttled); }
+std::string choose_mark(const Point& point) {
+  return assay::choose_mark(point.shared, point.throttled);
+}
 
 /// The name of a machine, with the start of its hardware hash where there are several: names may be
 /// equal, or change.
@@ -30,7 +32,7 @@ std::string machine(const RowHistory& series, bool several) {
 }
 
 std::string speedup_text(const std::optional<double>& ratio) {
-  return ratio ? fmt::format("{:.3f}", speedup_of(*ratio)) : "-";
+  return ratio ? fmt::format("{:.3f}", compute_speedup(*ratio)) : "-";
 }
 
 std::string change_text(double ratio) { return fmt::format("{:+.1f} %", percent(ratio)); }
@@ -55,7 +57,7 @@ std::string interval_text(const Confirmation& answer) {
 std::string last_text(const RowHistory& series) {
   return series.points.empty()
              ? "-"
-             : human_seconds(series.points.back().value) + mark_of(series.points.back());
+             : human_seconds(series.points.back().value) + choose_mark(series.points.back());
 }
 
 std::string state_text(const RowHistory& series) {
@@ -259,7 +261,7 @@ std::string render_history(const History& history, bool markdown) {
   std::set<std::string> hardware, marks;
   for (const RowHistory& series : history.series) {
     hardware.insert(series.hardware);
-    if (!series.points.empty()) marks.insert(mark_of(series.points.back()));
+    if (!series.points.empty()) marks.insert(choose_mark(series.points.back()));
   }
   const bool several = hardware.size() > 1;
   Table table = make_table(history.series, several);
@@ -279,7 +281,7 @@ std::string render_history(const History& history, bool markdown) {
   Legend legend = make_legend(history, table);
   legend.add(left_out);
   for (const char* mark : {shared_mark, throttled_mark})
-    if (marks.contains(mark)) legend.add(note_of(mark));
+    if (marks.contains(mark)) legend.add(explain_mark(mark));
   page.blank();
   page.line(count_states(history));
   for (const std::string& line : legend.lines()) {

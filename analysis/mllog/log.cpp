@@ -48,13 +48,13 @@ void add_learning(Log& log, double time, const RunFacts& facts, std::int64_t ima
   const auto point = [&](const std::string& key, const json& value) {
     log.point(time, key.c_str(), value);
   };
-  const Schedule schedule = schedule_of(facts.text("schedule"));
+  const Schedule schedule = parse_schedule(facts.text("schedule"));
   const std::int64_t warmup = facts.count("warmup", 0), decays = facts.count("epochs", 0) - warmup;
   point("opt_name", rule);
   point(prefix + "base_learning_rate", facts.base_rate());
   point(prefix + "end_learning_rate", schedule.end);
   point(prefix + "learning_rate_decay_poly_power", std::llround(schedule.power));
-  point(prefix + "learning_rate_decay_steps", decays * facts.steps_of(images));
+  point(prefix + "learning_rate_decay_steps", decays * facts.count_steps(images));
   point(prefix + "momentum", facts.executed("momentum"));
   point(prefix + "weight_decay", facts.executed("weight_decay"));
   if (rule == "lars") {
@@ -74,7 +74,7 @@ void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
   };
   for (std::size_t i = 0; i < epochs.size();) {
     std::size_t last = i;
-    while (quality_of(epochs[last]).empty()) ++last;
+    while (find_quality(epochs[last]).empty()) ++last;
     const json first{{"first_epoch_num", std::llround(at(i, "epoch"))}};
     json block = first;
     block["epoch_count"] = last - i + 1;
@@ -85,7 +85,7 @@ void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
     }
     const double ended = at(last, "ended_unix_s");
     log.start(at(last, "trained_unix_s"), "eval_start", which(last));
-    const std::string quality = quality_of(epochs[last]);
+    const std::string quality = find_quality(epochs[last]);
     log.point(ended, ("eval_" + quality).c_str(), at(last, quality.c_str()), which(last));
     log.stop(ended, "eval_stop", which(last));
     log.stop(ended, "block_stop", first);
@@ -97,7 +97,7 @@ void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
 std::string make_log(const RunHeader& run, const Row& row, const Submitter& submitter) {
   const RunFacts facts(row);
   const double start = facts.started();
-  const std::int64_t images = images_of(facts.text("data")).value_or(0);
+  const std::int64_t images = count_images(facts.text("data")).value_or(0);
   Log log;
   log.point(start, "cache_clear", submitter.cache_cleared);
   log.start(start, "init_start");
@@ -110,7 +110,7 @@ std::string make_log(const RunHeader& run, const Row& row, const Submitter& subm
   log.point(start, "global_batch_size", facts.global_batch());
   log.point(start, "gradient_accumulation_steps", facts.count("accumulate", 1));
   log.point(start, "train_samples", images);
-  log.point(start, "eval_samples", images_of(facts.text("validation")).value_or(0));
+  log.point(start, "eval_samples", count_images(facts.text("validation")).value_or(0));
   add_learning(log, start, facts, images);
   log.stop(start, "init_stop");
   log.start(start, "run_start");

@@ -57,7 +57,7 @@ class Judge {
   void data() {
     const auto set = [&](const char* name, std::int64_t expected) {
       const std::string data = facts_.text(name);
-      if (const auto images = images_of(data); images != expected)
+      if (const auto images = count_images(data); images != expected)
         add("--{} {} is not a set of files with {} images of 1000 classes", name, data, expected);
     };
     set("data", training_images);
@@ -78,7 +78,7 @@ class Judge {
     if (rule != "sgd" && rule != "lars") add("--optimizer {} is neither sgd nor lars", rule);
     if (const std::string lag = facts_.text("lag"); !lag.empty() && lag != "0")
       add("--lag {}: its updates used the gradients of an earlier step", lag);
-    const Schedule schedule = schedule_of(facts_.text("schedule"));
+    const Schedule schedule = parse_schedule(facts_.text("schedule"));
     if (schedule.kind != "poly" || schedule.power != power || schedule.end != end_rate)
       add("--schedule {} is not poly:2:0.0001", facts_.text("schedule"));
     const double rate = facts_.base_rate();
@@ -97,8 +97,8 @@ class Judge {
     if (all.empty()) return add("it did not train to an accuracy (throughput only: --epochs 0)");
     if (const double first = number(all.front(), "epoch", 0); first != 1)
       add("its first epoch is {}, not 1", first);
-    if (!quality_of(all.back()).empty() && !all.back().contains("accuracy"))
-      return add("its quality is {}, not accuracy", quality_of(all.back()));
+    if (!find_quality(all.back()).empty() && !all.back().contains("accuracy"))
+      return add("its quality is {}, not accuracy", find_quality(all.back()));
     const double accuracy = number(all.back(), "accuracy", -1);
     if (!(accuracy >= least_accuracy && accuracy < below_accuracy))
       add("its accuracy {} is not from 0.759 to below 1", accuracy);
@@ -120,7 +120,7 @@ class Judge {
   void validations(const std::vector<Epoch>& all) {
     std::int64_t last = 0;
     for (const Epoch& epoch : all) {
-      if (quality_of(epoch).empty()) continue;
+      if (find_quality(epoch).empty()) continue;
       const std::int64_t now = std::llround(number(epoch, "epoch", 0));
       if (last == 0 ? now > epochs_between_validations : now - last != epochs_between_validations)
         return add(
@@ -140,7 +140,7 @@ class Judge {
 
 std::vector<std::string> why_no_submission(const Row& row) { return Judge(row).reasons(); }
 
-Schedule schedule_of(const std::string& text) {
+Schedule parse_schedule(const std::string& text) {
   const std::vector<std::string> fields = split(text, ':');
   Schedule schedule{fields.empty() ? "" : fields[0], 0, 0};
   if (fields.size() > 1) schedule.power = parse_number(fields[1]).value_or(0);
@@ -148,7 +148,7 @@ Schedule schedule_of(const std::string& text) {
   return schedule;
 }
 
-std::optional<std::int64_t> images_of(const std::string& set) {
+std::optional<std::int64_t> count_images(const std::string& set) {
   for (const std::string kind : {"tfrecord:n", "folder:n"}) {
     if (!set.starts_with(kind)) continue;
     const std::size_t classes = set.find("c1000:", kind.size());

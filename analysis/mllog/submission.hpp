@@ -33,11 +33,11 @@ struct Schedule {
   std::string kind;
   double power = 0, end = 0;  ///< of "poly"
 };
-Schedule schedule_of(const std::string& text);
+Schedule parse_schedule(const std::string& text);
 
 /// The number of images of a set of files with 1000 classes: 50000 for "tfrecord:n50000c1000:1f…".
 /// Nothing for other sets and for generated images.
-std::optional<std::int64_t> images_of(const std::string& set);
+std::optional<std::int64_t> count_images(const std::string& set);
 
 /// Numbers of an epoch by name.
 using Epoch = std::map<std::string, double>;
@@ -59,7 +59,7 @@ class RunFacts {
   std::int64_t global_batch() const;  ///< images of one update, over all ranks
   double base_rate() const;           ///< learning rate after the warm-up
   /// Updates in an epoch of `images` images.
-  std::int64_t steps_of(std::int64_t images) const { return images / global_batch(); }
+  std::int64_t count_steps(std::int64_t images) const { return images / global_batch(); }
   /// Seconds from the start of the process to the start of training.
   std::optional<double> before_training() const;
   /// When the process was started, in seconds since 1970. Needs before_training() and an epoch.

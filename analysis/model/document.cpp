@@ -100,7 +100,7 @@ std::vector<AliasedTerm> list_aliases(const FittedModel& model) {
                        fmt::format("every observation has {}", variable->levels.front())});
   for (const Alias& alias : model.fit.aliased) {
     std::string sum;
-    for (const auto& [column, factor] : alias.sum_of)
+    for (const auto& [column, factor] : alias.summands)
       sum +=
           fmt::format("{}{:.6g} {}", sum.empty() ? "equals " : " + ", factor, columns[column].name);
     aliases.push_back(

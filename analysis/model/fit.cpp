@@ -49,7 +49,7 @@ void find_aliases(const MatrixXd& x, LeastSquares& fit) {
     for (Index i = 0; i < rank; ++i)  // smaller factors are rounding
       if (const Index other = fit.independent[i];
           std::fabs(factors(i)) * x.col(other).norm() > least)
-        alias.sum_of.emplace_back(other, factors(i));
+        alias.summands.emplace_back(other, factors(i));
     fit.aliased.push_back(std::move(alias));
   }
 }
@@ -96,7 +96,7 @@ LeastSquares least_squares(const MatrixXd& x, const VectorXd& y) {
 std::optional<double> LeastSquares::at(const VectorXd& row) const {
   for (const Alias& alias : aliased) {
     double sum = 0, size = std::fabs(row(alias.column));
-    for (const auto& [column, factor] : alias.sum_of) {
+    for (const auto& [column, factor] : alias.summands) {
       sum += factor * row(column);
       size += std::fabs(factor * row(column));
     }

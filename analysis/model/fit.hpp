@@ -23,7 +23,7 @@ inline constexpr double least_independent_part = 1e-7;
 struct Alias {
   Eigen::Index column;
   /// The column is the sum of these: (column, factor). Empty: all its values are zero.
-  std::vector<std::pair<Eigen::Index, double>> sum_of{};
+  std::vector<std::pair<Eigen::Index, double>> summands{};
 };
 
 struct LeastSquares {

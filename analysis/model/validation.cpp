@@ -92,8 +92,8 @@ std::vector<Indices> group_levels(const Frame& frame, const std::string& column)
   return levels;
 }
 
-const FrameValue& level_of(const FittedModel& model, const Indices& rows,
-                           const std::string& column) {
+const FrameValue& find_level(const FittedModel& model, const Indices& rows,
+                             const std::string& column) {
   return model.frame.observations()[rows.front()].at(column);
 }
 
@@ -104,7 +104,7 @@ void leave_machines_out(const FittedModel& model, std::vector<Validation>& check
     if (machines.size() < 2) continue;
     for (const Indices& rows : machines)
       checks.push_back(
-          validate(model, kind, column + "=" + level_name(level_of(model, rows, column)), rows));
+          validate(model, kind, column + "=" + level_name(find_level(model, rows, column)), rows));
     return;
   }
   checks.push_back({kind, "", 0, {}, {}, "", "all observations come from one machine"});
@@ -121,7 +121,7 @@ void leave_largest_out(const FittedModel& model, std::vector<Validation>& checks
     const std::vector<Indices> levels = group_levels(model.frame, column);
     if (levels.size() < 2 || !model.frame.numeric(column)) continue;
     const auto size = [&](const Indices& rows) {
-      return level_of(model, rows, column).get<double>();
+      return find_level(model, rows, column).get<double>();
     };
     const Indices& largest =
         *std::max_element(levels.begin(), levels.end(),

@@ -25,11 +25,11 @@ std::string name_plot(const Series& series) {
 json by_size(const Results& results, const SeriesList& all) {
   json curves = json::array();
   std::vector<const Series*> firsts;
-  for (const Curve& measured : curves_of(results, all)) {
+  for (const Curve& measured : fit_curves(results, all)) {
     firsts.push_back(&all[measured.series.front()]);
     // The fit, and the best bandwidth, are made of all its sizes.
     std::string mark;
-    for (const std::size_t i : measured.series) mark = worse_mark(mark, mark_of(all[i]));
+    for (const std::size_t i : measured.series) mark = worse_mark(mark, choose_mark(all[i]));
     json curve = {{"group", name_plot(*firsts.back())},
                   {"points", json::array()},
                   {"mark", mark},
@@ -64,11 +64,11 @@ json by_ranks(const Results& results, const SeriesList& all) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double ranks = parameter_number(all[i], "ranks");
     const auto bytes = message_bytes(all[i]);
-    if (all[i].published || !(rate_of(all[i], "busbw").value_or(0) > 0) || !bytes || !(ranks > 0))
+    if (all[i].published || !(find_rate(all[i], "busbw").value_or(0) > 0) || !bytes || !(ranks > 0))
       continue;
     // All rows of a curve over ranks share the hardware, and every setting but the size.
     const std::string key = fmt::format(
-        "{} {} {} {}", all[i].result, all[i].first().benchmark, hardware_of(results, all[i]),
+        "{} {} {} {}", all[i].result, all[i].first().benchmark, describe_hardware(results, all[i]),
         parameters_but(all[i], {"problem", "bytes", "ranks", "nodes"}));
     const auto [place, fresh] = groups[key][*bytes].emplace(ranks, i);
     if (!fresh && all[i].median < all[place->second].median) place->second = i;
@@ -81,14 +81,14 @@ json by_ranks(const Results& results, const SeriesList& all) {
     if (largest == messages.rend()) continue;
     json points = json::array();
     const Series& fewest = all[largest->second.begin()->second];
-    const double first = rate_of(fewest, "busbw").value_or(0);
+    const double first = find_rate(fewest, "busbw").value_or(0);
     for (const auto& [ranks, i] : largest->second) {
-      const double busbw = rate_of(all[i], "busbw").value_or(0);
+      const double busbw = find_rate(all[i], "busbw").value_or(0);
       points.push_back({{"row", i},
                         {"count", ranks},
                         {"seconds", all[i].median},
                         {"busbw", busbw},
-                        {"mark", mark_of(all[i], fewest)},
+                        {"mark", choose_mark(all[i], fewest)},
                         {"efficiency", busbw / first}});
     }
     firsts.push_back(&fewest);
@@ -123,7 +123,7 @@ json scaling_part(const Results& results, const SeriesList& all) {
                           {"seconds", all[point.series].median},
                           {"speedup", point.speedup},
                           {"ideal", point.count / first.count},
-                          {"mark", mark_of(all[point.series], all[first.series])},
+                          {"mark", choose_mark(all[point.series], all[first.series])},
                           {"efficiency", point.efficiency}});
       kind_curves.push_back({{"over", curve.over}, {"weak", curve.weak}, {"points", points}});
       firsts.push_back(&all[first.series]);
@@ -160,7 +160,7 @@ std::vector<Trained> list_trainings(const SeriesList& all, std::size_t index) {
     // A training without a result has diverged, or missed a target that was demanded.
     if (row.epochs.empty()) continue;
     const std::map<std::string, double>& last = row.epochs.back();
-    trial.quality = quality_of(last);
+    trial.quality = find_quality(last);
     const auto score = last.find(trial.quality);
     trial.score = score == last.end() ? 0 : score->second;
     if (time_to_target(row.metrics).empty()) continue;
@@ -212,8 +212,9 @@ json convergence_part(const Results& results, const SeriesList& all) {
     const std::optional<double> images = problem_number(all[i], "global_batch_size");
     if (all[i].published || !images || !(parameter_number(all[i], "epochs") > 0)) continue;
     // All trainings of a curve share this.
-    const std::string key = fmt::format("{} {} {} {}", all[i].result, work_of(all[i]),
-                                        hardware_of(results, all[i]), parameters_but(all[i], over));
+    const std::string key =
+        fmt::format("{} {} {} {}", all[i].result, describe_work(all[i]),
+                    describe_hardware(results, all[i]), parameters_but(all[i], over));
     for (const Trained& trial : list_trainings(all, i)) groups[key][*images].push_back(trial);
   }
   json curves = json::array();

@@ -98,7 +98,7 @@ json burn_section(const Results& results, const SeriesList& all) {
 
 json link_tables(const Results& results, const SeriesList& all) {
   json tables = json::array();
-  for (const Matrix& matrix : matrices_of(results, all)) tables.push_back(matrix_json(matrix));
+  for (const Matrix& matrix : make_matrices(results, all)) tables.push_back(matrix_json(matrix));
   if (const assay::Table bisections = bisection_table(all); !bisections.lines.empty())
     tables.push_back(table_json("bisections", bisections));
   return tables;

@@ -54,7 +54,7 @@ struct Findings {
 
 /// Owner of the series: its host in a fleet, else its system.
 std::string find_owner(const ReportInput& input, const Series& series) {
-  if (input.fleet.rows.empty()) return system_of(input.results, series);
+  if (input.fleet.rows.empty()) return name_system(input.results, series);
   return input.results[series.result].environment(series.first()).host;
 }
 
@@ -72,7 +72,7 @@ void add_rows(Findings& findings, const ReportInput& input, const SeriesList& al
     const std::string name = join(words, " ");
     if (series.status == "ok") {
       const auto [low, high] = series.interval;
-      if (const std::string mark = mark_of(series); !mark.empty())
+      if (const std::string mark = choose_mark(series); !mark.empty())
         findings.noisy.add(
             mark,
             mark == shared_mark      ? "rows that were timed while other work wanted the processors"
@@ -113,7 +113,7 @@ void add(Findings& findings, const Comparison& comparison, const std::string& se
                           section, mismatch.field, "");
   for (const ComparedRow& row : comparison.rows) {
     const std::string times =
-        fmt::format("{:.3g}x, from {} to {}", speedup_of(row.times.ratio),
+        fmt::format("{:.3g}x, from {} to {}", compute_speedup(row.times.ratio),
                     human_seconds(row.base.median), human_seconds(row.updated.median));
     if (row.verdict == Verdict::slower) findings.failed.add("slower", what, section, row.id, times);
     if (row.verdict == Verdict::inconclusive)

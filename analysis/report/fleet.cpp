@@ -77,7 +77,7 @@ FleetCases collect_fleet_cases(const Results& results, const SeriesList& all) {
   for (const Series& series : all) {
     if (series.published || parameter_number(series, "nodes") > 1) continue;
     const ResultEnvironment environment = results[series.result].environment(series.first());
-    const std::string fleet = fleet_name(system_of(results, series), environment);
+    const std::string fleet = fleet_name(name_system(results, series), environment);
     cases[{fleet, series.first().id}].members.push_back({&series, environment.host});
   }
   std::erase_if(cases, [](const auto& entry) {
@@ -202,7 +202,7 @@ bool pack_row(Row& row, std::string_view, const RunResult&) {
   row.setup_s = {};
   std::vector<std::uint8_t> whole = json::to_cbor(row);
   whole.shrink_to_fit();  // it has grown by doubling, and stays as long as the fleet does
-  const bool marked = !mark_of(row).empty();
+  const bool marked = !choose_mark(row).empty();
   row.executed = {};
   row.layers = {};
   row.metrics = {};
@@ -242,7 +242,7 @@ ExitCode rows_exit_code(const Results& results) {
 FleetSummary condense(Results& results) {
   FleetSummary fleet;
   for (const NamedResult& named : results) fleet.rows_read.push_back(named.rows().size());
-  const SeriesList all = series_of(results);
+  const SeriesList all = make_series(results);
   const FleetCases cases = collect_fleet_cases(results, all);
   RowSet shown, hidden;
   list_members(cases, shown, fleet);

@@ -32,7 +32,7 @@ json list_machines(const Results& results) {
   for (const NamedResult& named : results)
     for (const ResultEnvironment& environment : named.environments()) {
       const json& hardware = environment.hardware;
-      const std::string system = named.system(), processor = text_of(hardware, "processor");
+      const std::string system = named.system(), processor = read_field(hardware, "processor");
       const std::string fleet = unnamed ? fleet_name(system, environment) : system;
       const auto [place, fresh] = places.emplace(std::pair{fleet, processor}, machines.size());
       if (fresh)

@@ -20,7 +20,7 @@ void add_once(json& list, const std::string& text) {
 std::string fleet_name(const std::string& system, const ResultEnvironment& environment) {
   const std::string& host = environment.host;
   return (system == host.substr(0, host.find('.')) ? "" : system) + "\n" +
-         text_of(environment.hardware, "processor");
+         read_field(environment.hardware, "processor");
 }
 
 namespace {
@@ -53,13 +53,13 @@ Cases collect_cases(const Results& results, const SeriesList& all) {
     if (series.published || parameter_number(series, "nodes") > 1) continue;
     for (const Row& row : series.rows) {
       const ResultEnvironment environment = results[series.result].environment(row);
-      const std::string fleet = fleet_name(system_of(results, series), environment);
+      const std::string fleet = fleet_name(name_system(results, series), environment);
       Host& node = cases[{row.id, fleet}][environment.host];
       if (row.is_ok() && row.median() > 0)
         node.medians.push_back(row.median());
       else
         node.good = false;  // one wrong launch makes the others' times worthless
-      node.mark = worse_mark(node.mark, mark_of(was_shared(row), was_throttled(row)));
+      node.mark = worse_mark(node.mark, choose_mark(was_shared(row), was_throttled(row)));
     }
   }
   return cases;

@@ -33,8 +33,8 @@ json roofline_part(const Results& results, const SeriesList& all) {
                                                                : ceiling.flops_precision) +
                               (device.empty() || device == "cpu" ? "" : " " + device) +
                               (in_memory ? "" : " " + ceiling.level);
-    const std::string name = system_of(results, all[i]) + " " + label;
-    systems.insert(system_of(results, all[i]));
+    const std::string name = name_system(results, all[i]) + " " + label;
+    systems.insert(name_system(results, all[i]));
     roofs[name].label = label;
     roofs[name].flops.push_back(*ceiling.flops_per_s);
     roofs[name].bytes.push_back(*ceiling.bytes_per_s);
@@ -81,7 +81,7 @@ json precision_part(const SeriesList& all) {
                         {"high", speedup.interval ? json(speedup.interval->high) : json()},
                         {"range", speedup.is_range ? 1 : 0},
                         {"energy", row.energy ? json(row.energy->value) : json()},
-                        {"mark", mark_of(*row.series, *row.fp32)},
+                        {"mark", choose_mark(*row.series, *row.fp32)},
                         {"error", *error}});
     }
   }

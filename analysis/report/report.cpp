@@ -26,7 +26,7 @@ constexpr const char* kinds[] = {"acceptance", "comparison", "history", "model"}
 
 /// The kind of a document of another command, "" for all else (a result, or what load_results
 /// refuses with a reason).
-std::string kind_of(const fs::path& file) {
+std::string detect_kind(const fs::path& file) {
   if (!kind_that_is_not_read(file).empty()) return "";
   std::ifstream stream(file);
   // Only the top of the document is kept: results are large.
@@ -55,7 +55,7 @@ ReportInput load_report(const std::vector<std::string>& files) {
   std::vector<std::string> results;
   std::set<fs::path> seen;
   for (const std::string& file : files) {
-    const std::string kind = kind_of(file);
+    const std::string kind = detect_kind(file);
     if (kind.empty()) {
       results.push_back(file);
       continue;
@@ -102,14 +102,14 @@ void add_documents(const ReportInput& input, json& document) {
     report::add_texts(shown, named.kind());
     shown["file"] = named.name;
     document["files"].push_back(
-        {{"name", named.name}, {"kind", named.kind()}, {"command", text_of(shown, "command")}});
+        {{"name", named.name}, {"kind", named.kind()}, {"command", read_field(shown, "command")}});
   }
 }
 
 }  // namespace
 
 json report_document(const ReportInput& input) {
-  SeriesList all = series_of(input.results);
+  SeriesList all = make_series(input.results);
   report::adopt_fleet(input.fleet, all);
   const bool fleet = !input.fleet.rows.empty();
   json document = {{"title", input.title},

@@ -31,12 +31,12 @@ void name_apart(json& curves, const Results& results, const std::vector<const Se
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   std::map<std::string, std::set<std::size_t>> files;
-  for (const Series* member : series) files[system_of(results, *member)].insert(member->result);
+  for (const Series* member : series) files[name_system(results, *member)].insert(member->result);
   std::map<std::string, std::vector<std::string>> texts;  // of each property, by curve
   for (std::size_t i = 0; i < series.size(); ++i) {
     const Series& member = *series[i];
     const Row& row = member.first();
-    const std::string system = system_of(results, member);
+    const std::string system = name_system(results, member);
     const auto set = [&](const std::string& name, const std::string& text) {
       texts.try_emplace(name, series.size()).first->second[i] = text;
     };
@@ -93,7 +93,7 @@ std::set<std::string> further_parameters(const SeriesList& all) {
 }
 
 /// Text of the burn-in of all launches together; "" if there is none.
-std::string burn_of(const Series& series) {
+std::string describe_burn(const Series& series) {
   BurnTotals totals;
   for (const Row& row : series.rows)
     if (row.burn) totals.add(row, "");
@@ -131,11 +131,11 @@ std::vector<Field> make_fields(const Results& results, const Series& series,
       {"algorithm", series.algorithm()},
       {"status", shown_status(series)},
       {"required", lacks_required(series) ? "required" : ""},
-      {"mark", mark_of(series)},
+      {"mark", choose_mark(series)},
       {"reason", ok ? "" : series.reason},
       {"energy_domains", energy_domains(series)},
       {"convergence", trainings.text(series)},
-      {"burn", burn_of(series)},
+      {"burn", describe_burn(series)},
       {"message", is_collective(series) ? size_or_none(parse_number(series.problem())) : ""},
       {"bytes_text", size_or_none(parse_number(series.parameter("bytes")))},
       {"repeat", repeat_command(file.run(), file.environment(row), row, series.rows.size())},
@@ -151,10 +151,10 @@ std::vector<Field> make_fields(const Results& results, const Series& series,
       {"exceeded", ok && exceeds_ceiling(series) ? 1 : 0},
       {"max_error", find_worst(series, &RowVerification::max_error)},
       {"error_over_bound", find_worst(series, &RowVerification::error_over_bound)},
-      {"energy", number_or_null(energy_of(series))},
+      {"energy", number_or_null(compute_energy(series))},
       {"published", series.published ? 1 : 0}};
   for (const char* rate : {"flops_per_s", "bytes_per_s", "images_per_s", "busbw"})
-    fields.emplace_back(rate, number_or_null(rate_of(series, rate)));
+    fields.emplace_back(rate, number_or_null(find_rate(series, rate)));
   for (const std::string& name : parameters)
     fields.emplace_back("parameter/" + name, series.parameter(name));
   return fields;
@@ -188,7 +188,7 @@ std::map<std::string, std::size_t> count_rows(const SeriesList& all, const Fleet
   for (const char* status : row_statuses) counts[status] += 0;
   for (const Series& series : all) {
     ++counts[shown_status(series)];
-    if (const std::string mark = mark_of(series); series.status == "ok" && !mark.empty())
+    if (const std::string mark = choose_mark(series); series.status == "ok" && !mark.empty())
       ++counts[mark == shared_mark      ? "disturbed"
                : mark == throttled_mark ? "throttled"
                                         : "oversubscribed"];

@@ -60,7 +60,7 @@ const std::vector<AlgorithmCost>& algorithm_costs() {
 void AllreduceCost::add(int times, Data data, std::int64_t parts, const To& receiver) {
   Round round{times, data, parts};
   if (in_step_) {
-    round.links = links_of(network_, ranks_, receiver);
+    round.links = list_links(network_, ranks_, receiver);
     if (!round.links.empty()) rounds_.push_back(std::move(round));
     return;
   }
@@ -225,12 +225,12 @@ double AllreduceCost::in_step(std::int64_t elements, std::size_t element_bytes) 
   return sum + first;
 }
 
-std::vector<double> AllreduceCost::ends(const std::vector<Asked>& asked,
+std::vector<double> AllreduceCost::ends(const std::vector<PendingSum>& asked,
                                         std::size_t element_bytes) const {
   if (!in_step_ && !rounds_.empty()) return simulate(asked, element_bytes);
   std::vector<double> ends;
   double end = 0;
-  for (const Asked& bucket : asked)
+  for (const PendingSum& bucket : asked)
     ends.push_back(end = std::max(end, bucket.ready) + in_step(bucket.elements, element_bytes));
   return ends;
 }

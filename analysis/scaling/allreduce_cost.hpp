@@ -32,7 +32,7 @@ class AllreduceCost {
                                     const Network& network);
   /// The end of each of these allreduces, in seconds. They are executed in this order: each rank
   /// begins one when it has ended the previous one.
-  std::vector<double> ends(const std::vector<Asked>& asked, std::size_t element_bytes) const;
+  std::vector<double> ends(const std::vector<PendingSum>& asked, std::size_t element_bytes) const;
   /// The time of one allreduce.
   double seconds(std::int64_t elements, std::size_t element_bytes) const {
     return ends({{0, elements}}, element_bytes).front();
@@ -79,7 +79,8 @@ class AllreduceCost {
   double in_step(std::int64_t elements, std::size_t element_bytes) const;
   /// ends(), message by message. A rank begins its next round when it has completed its send and
   /// its receive of this round; a port serves messages in the order in which they begin.
-  std::vector<double> simulate(const std::vector<Asked>& asked, std::size_t element_bytes) const;
+  std::vector<double> simulate(const std::vector<PendingSum>& asked,
+                               std::size_t element_bytes) const;
 
   int ranks_, node_ = 1;
   bool in_step_ = true;  ///< true if all ranks do the same in each round

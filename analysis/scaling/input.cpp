@@ -283,7 +283,7 @@ class InputReader {
     input_.element_bytes = static_cast<std::size_t>(element);
     const auto bytes = static_cast<std::int64_t>(take(entry.bucket_bytes, "bucket", "B"));
     input_.tensors = static_cast<std::int64_t>(tensors.size());
-    input_.buckets = buckets_of(tensors, bytes / static_cast<std::int64_t>(element));
+    input_.buckets = make_buckets(tensors, bytes / static_cast<std::int64_t>(element));
     add_computed("buckets", input_.buckets.size(), "",
                  "tensors joined until they have the bucket's bytes");
     add_assumed({"tensor i of n at i/n of the backward pass",

@@ -111,7 +111,7 @@ Passes count_passes(const Series& series, double bytes, const std::string& where
 std::string describe(const std::vector<const Series*>& curve) {
   const Series& first = *curve.front();
   std::string mark;
-  for (const Series* series : curve) mark = worse_mark(mark, mark_of(*series));
+  for (const Series* series : curve) mark = worse_mark(mark, choose_mark(*series));
   return fmt::format("{} by {}, {} ranks, {}{}", first.parameter("collective"),
                      first.parameter("algorithm"), first.parameter("ranks"),
                      first.parameter("transport"),
@@ -125,7 +125,7 @@ std::string describe(const std::vector<const Series*>& curve) {
 const SeriesList& MeasuredFiles::series(const std::string& file) {
   const auto known = read_.find(file);
   if (known != read_.end()) return known->second;
-  return read_.emplace(file, series_of(load_results({(folder_ / file).string()}))).first->second;
+  return read_.emplace(file, make_series(load_results({(folder_ / file).string()}))).first->second;
 }
 
 std::vector<std::string> MeasuredFiles::files() const {

@@ -39,14 +39,14 @@ struct Link {
 
 /// The number of the group of a level that a rank belongs to. All ranks are in one group of the
 /// outermost level.
-int group_of(const Network& network, int rank, std::size_t level);
+int find_group(const Network& network, int rank, std::size_t level);
 /// The innermost level at which both ranks are in the same group.
 std::size_t crossing(const Network& network, int a, int b);
 
 /// The costs of the messages of a round in which each rank r of `ranks` sends one to receiver(r),
 /// or none where that is negative: one for each level that a message crosses, of its slowest
 /// sender.
-std::vector<Link> links_of(const Network& network, int ranks,
-                           const std::function<int(int)>& receiver);
+std::vector<Link> list_links(const Network& network, int ranks,
+                             const std::function<int(int)>& receiver);
 
 }  // namespace assay::scaling

@@ -170,7 +170,7 @@ std::string scaling_csv(const ScalingDocument& document) {
       for (const char* key : {"scaling", "global_batch", "algorithm"}) record[key] = curve[key];
       record["curve_batch"] = curve["batch"];
     }
-  return csv_of(
+  return make_csv(
       {"scaling", "curve_batch", "global_batch", "algorithm", "ranks", "batch", "step_s",
        "images_per_s", "efficiency", "compute_s", "communication_s", "exposed_s", "reason"},
       records);

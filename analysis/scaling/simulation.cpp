@@ -12,9 +12,10 @@ namespace assay::scaling {
 
 class Simulation {
  public:
-  Simulation(const AllreduceCost& cost, const std::vector<Asked>& asked, std::size_t element_bytes)
+  Simulation(const AllreduceCost& cost, const std::vector<PendingSum>& asked,
+             std::size_t element_bytes)
       : network_(cost.network_), rounds_(cost.rounds_), asked_(asked), ends_(asked.size(), 0) {
-    for (const Asked& bucket : asked) {
+    for (const PendingSum& bucket : asked) {
       auto& of_rounds = sizes_.emplace_back();
       for (const AllreduceCost::Round& round : rounds_)
         of_rounds.push_back(cost.size_of_part(round, bucket.elements, element_bytes));
@@ -26,7 +27,7 @@ class Simulation {
     ports_.resize(network_.levels.size());
     for (std::size_t level = 1; level < network_.levels.size(); ++level)
       ports_[level].resize(
-          static_cast<std::size_t>(group_of(network_, cost.ranks_ - 1, level - 1)) + 1);
+          static_cast<std::size_t>(find_group(network_, cost.ranks_ - 1, level - 1)) + 1);
   }
 
   std::vector<double> ends() {
@@ -91,7 +92,8 @@ class Simulation {
     double moved = start + network_.levels[0].beta * size.bytes;
     for (std::size_t level = 1; level <= crossed; ++level) {
       const Level& at = network_.levels[level];
-      double& port = ports_[level][static_cast<std::size_t>(group_of(network_, sender, level - 1))];
+      double& port =
+          ports_[level][static_cast<std::size_t>(find_group(network_, sender, level - 1))];
       port = std::max(port, start) + at.beta * size.bytes / at.links;
       moved = std::max({moved, start + at.beta * size.bytes, port});
     }
@@ -104,7 +106,7 @@ class Simulation {
 
   const Network& network_;
   const std::vector<AllreduceCost::Round>& rounds_;
-  const std::vector<Asked>& asked_;
+  const std::vector<PendingSum>& asked_;
   std::vector<std::vector<AllreduceCost::Size>> sizes_;  ///< [allreduce][round]
   std::vector<std::size_t> steps_;                       ///< of one allreduce: the round of each
   std::vector<double> ends_;
@@ -114,7 +116,7 @@ class Simulation {
   std::priority_queue<Begin, std::vector<Begin>, std::greater<>> begins_;
 };
 
-std::vector<double> AllreduceCost::simulate(const std::vector<Asked>& asked,
+std::vector<double> AllreduceCost::simulate(const std::vector<PendingSum>& asked,
                                             std::size_t element_bytes) const {
   return Simulation(*this, asked, element_bytes).ends();
 }

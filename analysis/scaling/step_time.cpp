@@ -4,7 +4,7 @@
 
 namespace assay::scaling {
 
-std::vector<Bucket> buckets_of(const std::vector<std::int64_t>& tensors, std::int64_t least) {
+std::vector<Bucket> make_buckets(const std::vector<std::int64_t>& tensors, std::int64_t least) {
   std::vector<Bucket> buckets;
   Bucket bucket{0, 0};
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -21,7 +21,7 @@ StepTime step_time(const Compute& compute, const std::vector<Bucket>& buckets, O
                    const Allreduces& allreduces) {
   StepTime step;
   const double computed = compute.forward + compute.backward;
-  std::vector<Asked> asked;
+  std::vector<PendingSum> asked;
   for (const Bucket& bucket : buckets)
     asked.push_back({overlap == Overlap::none ? computed
                      : overlap == Overlap::backward

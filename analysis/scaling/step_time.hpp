@@ -24,7 +24,7 @@ struct Compute {
 };
 
 /// An allreduce of `elements` elements that may begin at `ready` (seconds).
-struct Asked {
+struct PendingSum {
   double ready = 0;
   std::int64_t elements = 0;
 };
@@ -38,7 +38,7 @@ struct Bucket {
 /// Buckets of at least `least` elements (the last one excepted) of tensors in the order in which
 /// the backward pass makes them: models/network/trainer.cpp fills them by the same rule. Tensor i
 /// of n is ready at i/n of the backward pass.
-std::vector<Bucket> buckets_of(const std::vector<std::int64_t>& tensors, std::int64_t least);
+std::vector<Bucket> make_buckets(const std::vector<std::int64_t>& tensors, std::int64_t least);
 
 struct StepTime {
   double seconds = 0;
@@ -47,7 +47,7 @@ struct StepTime {
 };
 
 /// The end of each of these allreduces, which are executed one after the other.
-using Allreduces = std::function<std::vector<double>(const std::vector<Asked>& asked)>;
+using Allreduces = std::function<std::vector<double>(const std::vector<PendingSum>& asked)>;
 
 /// A bucket's allreduce begins when its gradients are computed and the previous one has ended, as
 /// with one NCCL stream or in Horovod's background thread.

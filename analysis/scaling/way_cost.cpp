@@ -151,7 +151,7 @@ Result<WayTime> way_time(const WayInput& input, int ranks, const Network& networ
 
 namespace {
 
-int radix_of(const std::string& way, int ranks) {
+int parse_radix(const std::string& way, int ranks) {
   if (way == "flat") return std::max(1, ranks - 1);
   if (!way.starts_with("tree:"))
     throw InputError(fmt::format("control {}: expected flat, or tree:R", way));
@@ -161,7 +161,7 @@ int radix_of(const std::string& way, int ranks) {
 }  // namespace
 
 ControlCost control_cost(const std::string& way, int ranks, const Network& network) {
-  const int radix = radix_of(way, ranks);
+  const int radix = parse_radix(way, ranks);
   const auto parent = [&](int rank) { return (rank - 1) / radix; };
   const auto alpha = [&](int rank) {
     return network.levels[crossing(network, rank, parent(rank))].alpha;

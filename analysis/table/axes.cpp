@@ -52,7 +52,7 @@ void add_axes(Table& table, const SeriesList& rows, const Texts& axes) {
     table.add({axis}, [&](std::size_t i) { return axis_text(rows[i], axis); });
 }
 
-Axes axes_of(const SeriesList& all, const std::string& by, const std::set<std::string>& told) {
+Axes find_axes(const SeriesList& all, const std::string& by, const std::set<std::string>& told) {
   const Texts names = parameter_names(all);
   if (!by.empty() && !has(names, by)) {
     Texts known = names;

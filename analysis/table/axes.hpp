@@ -34,7 +34,8 @@ void add_axes(Table& table, const SeriesList& rows, const Texts& axes);
 /// repeats the problem in every row is neither shown nor a constant. `by` has no column of its own.
 /// InputError with the nearest name if no row has the parameter `by`. `told`: parameters that are
 /// told elsewhere.
-Axes axes_of(const SeriesList& all, const std::string& by, const std::set<std::string>& told = {});
+Axes find_axes(const SeriesList& all, const std::string& by,
+               const std::set<std::string>& told = {});
 
 /// All parameters of the rows, in the same order.
 Texts parameter_names(const SeriesList& all);

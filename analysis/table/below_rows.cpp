@@ -12,7 +12,7 @@
 
 namespace assay {
 
-std::vector<Total> totals_of(const SeriesList& all) {
+std::vector<Total> make_totals(const SeriesList& all) {
   struct Sum {
     Total total;
     int have = 0;   ///< repeats of the rows that have a time
@@ -34,7 +34,7 @@ std::vector<Total> totals_of(const SeriesList& all) {
       sum.have += part.repeat;
       sum.total.seconds += part.repeat * series.median;
       sum.total.flops += part.repeat * series.first().problem.flops.value_or(0);
-      sum.total.mark = worse_mark(sum.total.mark, mark_of(series));
+      sum.total.mark = worse_mark(sum.total.mark, choose_mark(series));
     }
   std::vector<Total> totals;
   for (Sum& sum : sums) {
@@ -42,15 +42,15 @@ std::vector<Total> totals_of(const SeriesList& all) {
     if (wrong > 0)
       sum.total.why =
           sum.wrong.front() + (wrong > 1 ? fmt::format(", and {} more are not ok", wrong - 1) : "");
-    else if (sum.have != sum.total.part.of)
-      sum.total.why = fmt::format("{} of {} are here", sum.have, sum.total.part.of);
+    else if (sum.have != sum.total.part.total)
+      sum.total.why = fmt::format("{} of {} are here", sum.have, sum.total.part.total);
     totals.push_back(std::move(sum.total));
   }
   return totals;
 }
 
 bool add_totals(Page& page, const Results& results, const SeriesList& all, bool withheld) {
-  std::vector<Total> totals = totals_of(all);
+  std::vector<Total> totals = make_totals(all);
   if (!withheld) std::erase_if(totals, [](const Total& total) { return !total.why.empty(); });
   if (totals.empty()) return false;
   SeriesList rows;  // one of each
@@ -61,7 +61,7 @@ bool add_totals(Page& page, const Results& results, const SeriesList& all, bool 
   table.add({"total"}, [&](std::size_t i) {
     return fmt::format("{}: {}", totals[i].part.list, totals[i].part.whole);
   });
-  add_axes(table, rows, axes_of(rows, "").shown);
+  add_axes(table, rows, find_axes(rows, "").shown);
   for (std::size_t i = 0; i < totals.size(); ++i)
     if (!totals[i].why.empty()) table.lines[i].note = "withheld: " + totals[i].why;
   table.add({"time", true},
@@ -115,7 +115,7 @@ Legend curves_legend(const std::vector<Curve>& curves) {
 }  // namespace
 
 void add_curves(Page& page, const Results& results, const SeriesList& all) {
-  std::vector<Curve> curves = curves_of(results, all);
+  std::vector<Curve> curves = fit_curves(results, all);
   std::erase_if(curves, [](const Curve& curve) { return !curve.fit && !curve.withholds; });
   if (curves.empty()) return;
   SeriesList firsts;
@@ -123,9 +123,9 @@ void add_curves(Page& page, const Results& results, const SeriesList& all) {
   for (std::size_t i = 0; i < curves.size(); ++i) {
     firsts.push_back(all[curves[i].series.front()]);
     for (const std::size_t place : curves[i].series)
-      marks[i] = worse_mark(marks[i], mark_of(all[place]));
+      marks[i] = worse_mark(marks[i], choose_mark(all[place]));
   }
-  Texts axes = axes_of(firsts, "").shown;
+  Texts axes = find_axes(firsts, "").shown;
   std::erase(axes, "bytes");
   Table table{{}, std::vector<Line>(curves.size())};
   add_origin(table, results, firsts);
@@ -169,14 +169,14 @@ void add_scaling(Page& page, const Results& results, const SeriesList& all) {
         if (curve.over != "ranks") continue;
         rows.push_back(all[point.series]);
         entries.push_back(
-            {curve.weak, point, mark_of(rows.back(), all[curve.points.front().series])});
+            {curve.weak, point, choose_mark(rows.back(), all[curve.points.front().series])});
       }
   if (entries.empty()) return;
   Table table{{}, std::vector<Line>(entries.size())};
   table.add({"scaling"}, [&](std::size_t i) { return entries[i].weak ? "weak" : "strong"; });
   add_origin(table, results, rows);
   table.add({"problem"}, [&](std::size_t i) { return rows[i].problem(); });
-  add_axes(table, rows, axes_of(rows, "").shown);
+  add_axes(table, rows, find_axes(rows, "").shown);
   table.add({"time", true}, [&](std::size_t i) { return value_cell(rows[i]); });
   table.add({"speedup", true}, [&](std::size_t i) {
     return fmt::format("{:.2f}{}", entries[i].point.speedup, entries[i].mark);

@@ -23,7 +23,7 @@ struct Total {
 /// The totals of each problem list that describes a whole, for each combination of settings and
 /// environment. If a part is missing, the total has no number, since a partial sum would look like
 /// the total.
-std::vector<Total> totals_of(const SeriesList& all);
+std::vector<Total> make_totals(const SeriesList& all);
 
 /// A table of the totals, with the parameters that differ between them; false if there is none.
 /// `withheld`: also print totals without a number, with the reason.

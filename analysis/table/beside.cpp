@@ -86,7 +86,7 @@ std::string nothing_common_by_system(const Results& results, const SeriesList& a
   return text;
 }
 
-std::vector<System> systems_of(const SeriesList& all, const std::vector<Baseline>& baselines) {
+std::vector<System> list_systems(const SeriesList& all, const std::vector<Baseline>& baselines) {
   std::vector<System> systems;
   for (const Baseline& baseline : baselines) systems.push_back({baseline.system(), &baseline});
   if (!systems.empty()) return systems;
@@ -118,7 +118,7 @@ Match beside(const Series& series, const System& system, std::string* why, Prefe
   return match;
 }
 
-Quantity quantity_of(const RowBaseline& match) { return {match.value, match.unit}; }
+Quantity make_quantity(const RowBaseline& match) { return {match.value, match.unit}; }
 
 std::string published_mark(const RowBaseline& match) {
   return match.projection ? "‡" : match.published ? "*" : "";
@@ -126,7 +126,7 @@ std::string published_mark(const RowBaseline& match) {
 
 std::string ratio_marks(const Series& series, const RowBaseline& match, const std::string& name,
                         Legend& legend) {
-  std::string marks = worse_mark(mark_of(series), mark_of(match.shared, match.throttled));
+  std::string marks = worse_mark(choose_mark(series), choose_mark(match.shared, match.throttled));
   if (!match.not_given.empty()) {
     marks += "?";
     legend.add(
@@ -138,8 +138,8 @@ std::string ratio_marks(const Series& series, const RowBaseline& match, const st
   legend.add(fmt::format(
       "{} {}: the source prints {}, which does not follow from the rounded {} and {} that it "
       "prints: its ratio is kept.",
-      printed_mark, series.first().id, match.ratio_printed, human_quantity(quantity_of(series)),
-      human_quantity(quantity_of(match))));
+      printed_mark, series.first().id, match.ratio_printed, human_quantity(make_quantity(series)),
+      human_quantity(make_quantity(match))));
   return marks + printed_mark;
 }
 

@@ -19,13 +19,13 @@ struct System {
   const Baseline* baseline = nullptr;
 };
 /// `baselines`, else the systems that the rows contain.
-std::vector<System> systems_of(const SeriesList& all, const std::vector<Baseline>& baselines);
+std::vector<System> list_systems(const SeriesList& all, const std::vector<Baseline>& baselines);
 
 /// The number of `system` for a series as Baseline::match gives it; the reason in `why` if there is
 /// none.
 Match beside(const Series& series, const System& system, std::string* why = nullptr,
              Preference preference = Preference::same_way);
-Quantity quantity_of(const RowBaseline& match);
+Quantity make_quantity(const RowBaseline& match);
 /// "*" of a published number, "‡" of a projection.
 std::string published_mark(const RowBaseline& match);
 

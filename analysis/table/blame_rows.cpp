@@ -49,7 +49,7 @@ std::string blame_csv(const Results& results, const TableOptions& options) {
       records.push_back(std::move(record));
     }
   }
-  return csv_of(
+  return make_csv(
       {"result", "id", "launch", "rank", "host", "place", "seconds", "last", "cost_s", "low_s",
        "high_s", "input_s", "compute_s", "network_s", "wait_s", "processor_s", "ready_s"},
       records);

@@ -10,14 +10,14 @@
 
 namespace assay {
 
-Quantity quantity_of(const Series& series) {
+Quantity make_quantity(const Series& series) {
   if (series.status == "ok") return {series.median, "s"};
   return {series.rate, series.rate_name};
 }
 
-bool has_number(const Series& series) { return !quantity_of(series).unit.empty(); }
+bool has_number(const Series& series) { return !make_quantity(series).unit.empty(); }
 
-std::string status_of(const Series& series) { return has_number(series) ? "ok" : series.status; }
+std::string find_status(const Series& series) { return has_number(series) ? "ok" : series.status; }
 
 std::string human_quantity(const Quantity& quantity) {
   if (quantity.unit == "s") return human_seconds(quantity.value);
@@ -30,12 +30,14 @@ std::string published_mark(const Row& row) {
 
 namespace {
 
-std::string marks(const Series& series) { return published_mark(series.first()) + mark_of(series); }
+std::string marks(const Series& series) {
+  return published_mark(series.first()) + choose_mark(series);
+}
 
 }  // namespace
 
 Cell value_cell(const Series& series) {
-  const Quantity quantity = quantity_of(series);
+  const Quantity quantity = make_quantity(series);
   return {human_quantity(quantity) + marks(series), quantity.value};
 }
 
@@ -62,7 +64,7 @@ struct MainRate {
 
 /// A rate over the series' median; of a published time without it, from the amount of work.
 double rate_or_amount(const Series& series, const char* rate, const char* amount) {
-  if (const auto value = rate_of(series, rate)) return *value;
+  if (const auto value = find_rate(series, rate)) return *value;
   return has_time(series) ? problem_number(series, amount).value_or(0) / series.median : 0;
 }
 
@@ -71,10 +73,10 @@ std::optional<MainRate> find_main_rate(const Series& series) {
     if (series.rate_name.empty()) return std::nullopt;
     return MainRate{series.rate_name, series.rate};
   }
-  if (const auto bus = rate_of(series, "busbw")) return MainRate{"busbw", *bus};
+  if (const auto bus = find_rate(series, "busbw")) return MainRate{"busbw", *bus};
   // Users of a benchmark speak of what it counts besides operations and bytes (images).
   for (const auto& [name, amount] : series.first().problem.amounts.value_or(OptionalNumbers()))
-    if (const double rate = rate_of(series, name).value_or(0);
+    if (const double rate = find_rate(series, name).value_or(0);
         rate > 0 && name != "flops_per_s" && name != "bytes_per_s")
       return MainRate{name, rate};
   const double flops = rate_or_amount(series, "flops_per_s", "flops");
@@ -83,7 +85,7 @@ std::optional<MainRate> find_main_rate(const Series& series) {
   if (flops > 0 && 2 * flops >= bytes) return MainRate{"flops_per_s", flops};
   if (bytes > 0) return MainRate{"bytes_per_s", bytes};
   for (const auto& [name, value] : series.first().rates)
-    if (const double rate = rate_of(series, name).value_or(0); rate > 0)
+    if (const double rate = find_rate(series, name).value_or(0); rate > 0)
       return MainRate{name, rate};
   return std::nullopt;
 }
@@ -114,7 +116,7 @@ Cell rate_cell(const Series& series, Legend& legend) {
 }
 
 Cell bandwidth_cell(const Series& series, const std::string& name, Legend& legend) {
-  const std::optional<double> rate = rate_of(series, name);
+  const std::optional<double> rate = find_rate(series, name);
   if (!rate) return "-";
   legend.add(rate_notes.at("busbw"));
   return {human_rate(name, *rate) + marks(series), rate};
@@ -136,7 +138,7 @@ Cell ceiling_cell(const Series& series, Legend& legend) {
       "(measured around the row by assay-stream) / time, and which of them limits.");
   const double percent = 100 * *fraction;
   return {fmt::format("{:.{}f} % {}{}{}", percent, percent < 10 ? 1 : 0, bound_by,
-                      exceeded ? "^" : "", mark_of(series)),
+                      exceeded ? "^" : "", choose_mark(series)),
           fraction};
 }
 
@@ -178,14 +180,14 @@ std::string theoretical(const nlohmann::json& hardware) {
     if (rate.is_number()) known[precision] = rate;
   const auto why = [&](const char* name) {
     const nlohmann::json reasons = peaks.value("reasons", nlohmann::json::object());
-    return fmt::format("unknown ({})", text_of(reasons, name));
+    return fmt::format("unknown ({})", read_field(reasons, name));
   };
   const nlohmann::json& memory = peaks.at("bytes_per_s");
-  return fmt::format("arithmetic {}, memory {}",
-                     known.empty()
-                         ? why("flops_per_s")
-                         : fmt::format("{} ({})", listed(known, "FLOP/s"), text_of(peaks, "basis")),
-                     memory.is_number() ? human(memory, "B/s") : why("bytes_per_s"));
+  return fmt::format(
+      "arithmetic {}, memory {}",
+      known.empty() ? why("flops_per_s")
+                    : fmt::format("{} ({})", listed(known, "FLOP/s"), read_field(peaks, "basis")),
+      memory.is_number() ? human(memory, "B/s") : why("bytes_per_s"));
 }
 
 }  // namespace
@@ -215,7 +217,7 @@ void note_ceilings(const Results& results, const SeriesList& all, Legend& legend
 }
 
 bool may_fold(const Series& series) {
-  return status_of(series) == "unsupported" && !series.first().required;
+  return find_status(series) == "unsupported" && !series.first().required;
 }
 
 namespace {
@@ -258,7 +260,7 @@ std::string folded_line(const SeriesList& folded, const SeriesList& all, Legend&
     if (rows.empty()) order.push_back(general_reason(series));
     rows.push_back(&series);
   }
-  const Texts varying = axes_of(all, "").shown;
+  const Texts varying = find_axes(all, "").shown;
   std::size_t told = 0;
   for (std::size_t i = 0; i < std::min(order.size(), most_reasons); ++i) {
     const auto& rows = reasons.at(order[i]);
@@ -290,7 +292,7 @@ bool several_benchmarks(const SeriesList& all) {
 std::string counts(const SeriesList& all) {
   Texts texts;
   for (const char* status : row_statuses)
-    if (const auto n = std::ranges::count(all, status, status_of); n > 0)
+    if (const auto n = std::ranges::count(all, status, find_status); n > 0)
       texts.push_back(fmt::format("{} {}", n, status));
   return texts.empty() ? "no rows" : join(texts, ", ");
 }

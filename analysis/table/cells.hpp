@@ -15,9 +15,9 @@ struct Quantity {
   double value = 0;
   std::string unit;
 };
-Quantity quantity_of(const Series& series);
+Quantity make_quantity(const Series& series);
 /// "ok" where there is a number; its reason is then empty.
-std::string status_of(const Series& series);
+std::string find_status(const Series& series);
 /// True if there is a number.
 bool has_number(const Series& series);
 

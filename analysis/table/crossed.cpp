@@ -86,7 +86,7 @@ struct CrossedTable {
                                line.why[i]));
         continue;
       }
-      head.add({human_quantity(quantity_of(*match)) + published_mark(*match), match->value});
+      head.add({human_quantity(make_quantity(*match)) + published_mark(*match), match->value});
       if (match->published) legend.cite(column.system, match->citation);
     }
     return head;
@@ -104,7 +104,7 @@ struct CrossedTable {
     }
     line.add(value_cell(series));
     if (errors) line.add(error_cell(series));
-    legend.add(note_of(mark_of(series)));
+    legend.add(explain_mark(choose_mark(series)));
     if (series.published) legend.cite(own, series.first().citation);
     for (std::size_t i = 0; i < of_row.matches.size(); ++i) {
       const Match& match = of_row.matches[i];
@@ -116,7 +116,7 @@ struct CrossedTable {
       legend.note(system, match->note, false);
       const std::string ratio =
           fmt::format("{:.2f}x{}", 1 / match->speedup, ratio_marks(series, *match, system, legend));
-      const Quantity mine = quantity_of(series), its = quantity_of(*match);
+      const Quantity mine = make_quantity(series), its = make_quantity(*match);
       line.add({ratio_cell(ratio, options.absolutes && its.unit == mine.unit, mine, its),
                 1 / match->speedup});
     }
@@ -167,7 +167,7 @@ void add_crossed(Page& page, const Results& results, const Crossed& crossed, con
   // The parameter itself is a column, even where it does not differ.
   const Texts names = parameter_names(kept);
   const bool here = std::ranges::find(names, options.by) != names.end();
-  table.axes = axes_of(kept, here ? options.by : "");
+  table.axes = find_axes(kept, here ? options.by : "");
   choose(table.axes, kept, options.by, options.columns);
   table.axes.shown.insert(table.axes.shown.begin(), options.by);
   // An error is the cost of a precision's speed; nobody knows that of published rows.

@@ -24,7 +24,7 @@ namespace {
 using EpochEnd = std::map<std::string, double>;
 using EpochEnds = std::map<int, EpochEnd>;
 
-EpochEnds ends_of(const Series& series) {
+EpochEnds collect_ends(const Series& series) {
   std::map<int, std::map<std::string, std::vector<double>>> all;
   for (const Row& row : series.rows)
     for (const std::map<std::string, double>& end : row.epochs)
@@ -56,11 +56,11 @@ SeriesList trained(const Results& results, const TableOptions& options) {
 }
 
 /// The qualities of the networks that these trainings have validated; accuracy, if none has.
-Texts qualities_of(const SeriesList& all) {
+Texts list_qualities(const SeriesList& all) {
   std::set<std::string> names;
   for (const Series& series : all)
     for (const Row& row : series.rows)
-      for (const std::map<std::string, double>& end : row.epochs) names.insert(quality_of(end));
+      for (const std::map<std::string, double>& end : row.epochs) names.insert(find_quality(end));
   names.erase("");
   return names.empty() ? Texts{"accuracy"} : Texts(names.begin(), names.end());
 }
@@ -98,7 +98,7 @@ struct Epochs {
   Texts values{};
 };
 
-Epochs epochs_of(const SeriesList& all, const std::string& by) {
+Epochs collect_epochs(const SeriesList& all, const std::string& by) {
   Epochs epochs;
   std::map<std::string, std::size_t> places;
   for (const Series& series : all) {
@@ -113,7 +113,7 @@ Epochs epochs_of(const SeriesList& all, const std::string& by) {
       key += " again";
     const auto [place, fresh] = places.emplace(key, epochs.groups.size());
     if (fresh) epochs.groups.push_back({&series});
-    epochs.groups[place->second].by_value[value] = ends_of(series);
+    epochs.groups[place->second].by_value[value] = collect_ends(series);
     epochs.groups[place->second].series[value] = &series;
   }
   sort_counts(epochs.values);
@@ -146,7 +146,7 @@ struct EpochLine {
   }
 };
 
-std::vector<EpochLine> lines_of(const Epochs& all, bool of_values) {
+std::vector<EpochLine> make_lines(const Epochs& all, bool of_values) {
   std::vector<EpochLine> lines;
   for (const EpochGroup& group : all.groups) {
     std::set<int> epochs;
@@ -196,10 +196,10 @@ void add_below(const std::vector<EpochLine>& lines, const std::string& by, const
 std::string epoch_table(const Results& results, const TableOptions& options) {
   const SeriesList all = trained(results, options);
   const std::string by = options.by.empty() ? "precision" : options.by;
-  Axes axes = axes_of(all, by);
+  Axes axes = find_axes(all, by);
   const bool below = by == "parallel";  // whose values differ in speed, and are many
-  const Epochs epochs = epochs_of(all, by);
-  const std::vector<EpochLine> ends = lines_of(epochs, below);
+  const Epochs epochs = collect_epochs(all, by);
+  const std::vector<EpochLine> ends = make_lines(epochs, below);
   SeriesList lines;
   for (const EpochLine& end : ends)
     lines.push_back(end.value == nullptr ? *end.group->first : *end.group->series.at(*end.value));
@@ -210,7 +210,7 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
     table.add({"problem"}, [&](std::size_t i) { return lines[i].problem(); });
   add_axes(table, lines, axes.shown);
   table.add({"epoch", true}, [&](std::size_t i) { return std::to_string(ends[i].epoch); });
-  const Texts scores = qualities_of(all);
+  const Texts scores = list_qualities(all);
   Texts titles{"loss"};
   titles.insert(titles.end(), scores.begin(), scores.end());
   if (below)
@@ -246,10 +246,10 @@ std::string epoch_csv(const Results& results, const TableOptions& options) {
       }
   Texts columns{"result", "id",      "precision",     "launch",
                 "epoch",  "seconds", "training_loss", "validation_loss"};
-  const Texts scores = qualities_of(trained(results, options));
+  const Texts scores = list_qualities(trained(results, options));
   columns.insert(columns.end(), scores.begin(), scores.end());
   columns.push_back("images_per_s");
-  return csv_of(columns, records);
+  return make_csv(columns, records);
 }
 
 }  // namespace assay

@@ -102,8 +102,8 @@ void explain_launches(const SeriesList& rows, bool intervals, Legend& legend) {
 void explain_rows(const Results& results, const SeriesList& rows, Legend& legend) {
   for (const Series& series : rows) {
     if (!series.published || !has_number(series)) continue;
-    legend.cite(system_of(results, series), series.first().citation);
-    explain_projection(system_of(results, series), series.first(), legend);
+    legend.cite(name_system(results, series), series.first().citation);
+    explain_projection(name_system(results, series), series.first(), legend);
   }
   for (const Series& series : rows)
     if (const Row& row = series.first(); !row.note.empty())
@@ -178,7 +178,7 @@ void add_body(Page& page, const Results& results, const SeriesList& all, const F
   }
   const auto shows = [&](const char* key) { return shown.find(key) < shown.columns.size(); };
   if (std::ranges::any_of(shown.columns, &Column::measured))
-    for (const Series& series : rows) legend.add(note_of(mark_of(series)));
+    for (const Series& series : rows) legend.add(explain_mark(choose_mark(series)));
   for (const Column& column : shown.columns) legend.merge(column.legend);
   legend.merge(of_empty);
   put_reasons(rows, options.any_width() || options.columns == all_columns, shown, legend);
@@ -198,7 +198,7 @@ void add_field_table(Page& page, const Results& results, const SeriesList& all,
                      const FieldTable& table, const TableOptions& options) {
   const SeriesList& rows = table.rows;
   Legend legend = table.legend;
-  Axes axes = axes_of(rows.empty() ? all : rows, table.by);
+  Axes axes = find_axes(rows.empty() ? all : rows, table.by);
   const std::vector<Field> fields = table.fields(rows, axes);
   if (!rows.empty()) append(axes.shared, table.constants);
   const auto too_wide = [&] {
@@ -217,7 +217,7 @@ void add_field_table(Page& page, const Results& results, const SeriesList& all,
   }
   add_title(page, results, all, Axes{{}, axes.shared}.lines());
   for (const SeriesList& part : by_benchmark(rows)) {
-    Axes own = axes_of(part, table.by, axes.same);
+    Axes own = find_axes(part, table.by, axes.same);
     append(own.shared, shared_properties(part));
     add_part_title(page, part, own.shared);
     add_body(page, results, all, table, part, table.fields(part, own),

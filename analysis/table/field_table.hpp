@@ -37,14 +37,14 @@ struct FieldSource {
 
 /// All fields, in the order of a table: what was run, then what was measured, then the numbers of
 /// other systems.
-std::vector<Field> fields_of(const FieldSource& source);
+std::vector<Field> list_fields(const FieldSource& source);
 /// The fields of the first kind alone: what was run.
 std::vector<Field> fields_of_case(const Results& results, const SeriesList& all, const Axes& axes);
 
 /// The problem list that all problems are from ("deepbench-train"), else "".
 std::string common_list(const SeriesList& all);
 /// Tells a series from all others of the results.
-std::string key_of(const Series& series);
+std::string make_key(const Series& series);
 
 struct FieldTable {
   SeriesList rows;      ///< a line for each

@@ -38,12 +38,12 @@ Cell interval_cell(const Series& series, bool tell_range, Legend& legend) {
 }
 
 Cell energy_cell(const Series& series, Legend& legend) {
-  if (const std::optional<double> joules = energy_of(series)) {
+  if (const std::optional<double> joules = compute_energy(series)) {
     legend.add(
         fmt::format("energy: joules per run of {} (of the whole domain, so idle power and other "
                     "work are included).",
                     energy_domains(series)));
-    return {human(*joules, "J") + mark_of(series), *joules};
+    return {human(*joules, "J") + choose_mark(series), *joules};
   }
   std::string reason = "its launches measured the energy of different domains";
   for (const Row& row : series.rows)
@@ -70,7 +70,7 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
         return interval_cell(series, !ranges_alone, legend);
       });
   const bool bandwidths = !all.empty() && std::ranges::all_of(all, [](auto& series) {
-    return rate_of(series, "busbw") || !has_number(series);
+    return find_rate(series, "busbw") || !has_number(series);
   });
   // Some published rows have no other number.
   add("rate", "rate", !bandwidths, std::ranges::any_of(all, rate_alone) ? 0 : 1, rate_cell);
@@ -109,7 +109,7 @@ using Matches = std::map<std::string, std::pair<Match, std::string>>;
 /// ratio need it, of which a table may have one alone.
 const Match& explained(const Matches& matches, const std::string& name, const Series& series,
                        Legend& legend) {
-  const auto& [match, why] = matches.at(key_of(series));
+  const auto& [match, why] = matches.at(make_key(series));
   if (match) {
     if (match->published) legend.cite(name, match->citation);
     legend.note(name, match->note, true);
@@ -125,7 +125,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
     const std::string& name = system.name;
     const auto matches = std::make_shared<Matches>();
     for (const Series& series : source.all) {
-      auto& [match, why] = (*matches)[key_of(series)];
+      auto& [match, why] = (*matches)[make_key(series)];
       match = beside(series, system, &why);
     }
     const auto add = [&](const std::string& key, const std::string& title, int spare, auto cell) {
@@ -134,13 +134,13 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
     add(name, name, 3, [matches, name](auto& series, auto& legend) -> Cell {
       const Match& match = explained(*matches, name, series, legend);
       if (!match) return "-";
-      return {human_quantity(quantity_of(*match)) + published_mark(*match) +
-                  mark_of(match->shared, match->throttled),
+      return {human_quantity(make_quantity(*match)) + published_mark(*match) +
+                  choose_mark(match->shared, match->throttled),
               match->value};
     });
     fields.back().told = system.baseline != nullptr;  // a system that was asked for gets an answer
     add("ran", "ran", 6, [matches](auto& series, auto& legend) -> Cell {
-      const Match& match = matches->at(key_of(series)).first;
+      const Match& match = matches->at(make_key(series)).first;
       if (!match) return "";
       legend.add("ran: the other system's algorithm.");
       return match->algorithm;
@@ -149,7 +149,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
         [matches, name, absolutes = source.absolutes](auto& series, auto& legend) -> Cell {
           const Match& match = explained(*matches, name, series, legend);
           if (!match) return "-";
-          const Quantity mine = quantity_of(series), theirs = quantity_of(*match);
+          const Quantity mine = make_quantity(series), theirs = make_quantity(*match);
           const std::string ratio =
               fmt::format("{:.3g}{}", match->speedup, ratio_marks(series, *match, name, legend));
           legend.add(speedup_header("this", name) + ".");
@@ -161,7 +161,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
 
 }  // namespace
 
-std::string key_of(const Series& series) {
+std::string make_key(const Series& series) {
   return fmt::format("{} {} {}", series.result, series.environment, series.first().id);
 }
 
@@ -218,7 +218,7 @@ std::vector<Field> fields_of_case(const Results& results, const SeriesList& all,
   return fields;
 }
 
-std::vector<Field> fields_of(const FieldSource& source) {
+std::vector<Field> list_fields(const FieldSource& source) {
   std::vector<Field> fields = fields_of_case(source.results, source.all, source.axes), measured;
   add_what_was_measured(source, measured);
   add_other_systems(source, measured);

@@ -124,7 +124,7 @@ Texts make_notes(const Row& row, const RowLayersSum& sum, const std::string& mar
                       ? "of ceiling: the least time that peak and bandwidth allow / time; above "
                         "100 %, the previous layer left its data in a cache."
                       : "No ceilings: " + row.ceiling_reason + ".");
-  if (!mark.empty()) lines.emplace_back(note_of(mark));
+  if (!mark.empty()) lines.emplace_back(explain_mark(mark));
   return lines;
 }
 
@@ -132,7 +132,7 @@ void add_layers(Page& page, const ChosenRow& chosen) {
   const Row& row = chosen.row;
   // Files of older versions do not have it.
   const RowLayersSum sum = row.layers_sum ? *row.layers_sum : sum_layers(row);
-  const std::string mark = mark_of(row);
+  const std::string mark = choose_mark(row);
   std::map<std::string, LayerGroup> by_operation;
   std::vector<LayerGroup> layers, operations;
   for (const RowLayer& layer : row.layers) {
@@ -171,10 +171,10 @@ std::string layer_csv(const Results& results, const TableOptions& options) {
                       number_or_null(layer.ceiling ? layer.ceiling->fraction : std::nullopt)},
                      {"bound_by", layer.ceiling ? layer.ceiling->bound_by : ""}});
     }
-  return csv_of({"result", "id", "launch", "layer", "direction", "operation", "problem", "backend",
-                 "algorithm", "compute", "runs", "seconds", "flops", "bytes", "flops_per_s",
-                 "bytes_per_s", "ceiling_fraction", "bound_by"},
-                records);
+  return make_csv({"result", "id", "launch", "layer", "direction", "operation", "problem",
+                   "backend", "algorithm", "compute", "runs", "seconds", "flops", "bytes",
+                   "flops_per_s", "bytes_per_s", "ceiling_fraction", "bound_by"},
+                  records);
 }
 
 }  // namespace assay

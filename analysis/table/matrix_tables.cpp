@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 std::vector<Matrix> chosen_matrices(const Results& results, const TableOptions& options) {
-  std::vector<Matrix> matrices = matrices_of(results, selected(results, options));
+  std::vector<Matrix> matrices = make_matrices(results, selected(results, options));
   if (matrices.empty())
     throw InputError(
         "--matrix: the chosen rows have no matrix (it needs copies between several places, or a "

@@ -63,7 +63,7 @@ void sort_counts(Texts& values) {
     std::ranges::sort(values, {}, [](const std::string& value) { return std::stoll(value); });
 }
 
-Pivot pivot_of(const Results& results, const SeriesList& all, const std::string& by) {
+Pivot make_pivot(const Results& results, const SeriesList& all, const std::string& by) {
   Pivot pivot;
   std::map<std::string, std::size_t> lines;         // by key
   std::map<std::string, std::size_t> first_result;  // by value
@@ -104,7 +104,7 @@ Match beside_first(const PivotLine& line, const Pivot& pivot, const Series& seri
   same.rows.front().own().parameters[by] =
       value == parameters.end() ? nlohmann::json() : value->second;
   const std::string system = by == "system" ? base->first : by + " " + base->first;
-  const Baseline first = Baseline::of_launches(system, *base->second);
+  const Baseline first = Baseline::make_of_launches(system, *base->second);
   return beside(same, {system, &first}, why);
 }
 
@@ -130,8 +130,8 @@ struct PivotTable {
   }
 };
 
-Cell ratio_of(const PivotLine& line, const Pivot& pivot, const Series& series,
-              const TableOptions& options, Legend& legend) {
+Cell make_ratio_cell(const PivotLine& line, const Pivot& pivot, const Series& series,
+                     const TableOptions& options, Legend& legend) {
   std::string why;
   const Match match = beside_first(line, pivot, series, options.by, &why);
   if (!match) {
@@ -140,7 +140,7 @@ Cell ratio_of(const PivotLine& line, const Pivot& pivot, const Series& series,
   }
   const std::string text =
       fmt::format("{:.3g}{}", match->speedup, ratio_marks(series, *match, match->system, legend));
-  Quantity first = quantity_of(*match), second = quantity_of(series);
+  Quantity first = make_quantity(*match), second = make_quantity(series);
   if (first.unit != "s") std::swap(first, second);
   return {ratio_cell(text, options.absolutes, first, second), match->speedup};
 }
@@ -164,7 +164,7 @@ void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOpti
     else
       line.add("-");
     if (value != pivot.values.front() && !has_rates(options))
-      line.add(ok ? ratio_of(pivot_line, pivot, *series, options, legend) : "-");
+      line.add(ok ? make_ratio_cell(pivot_line, pivot, *series, options, legend) : "-");
   }
 }
 
@@ -172,7 +172,7 @@ void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOpti
 PivotTable make_table(const Results& results, const SeriesList& all, const TableOptions& options,
                       Legend& legend, const std::set<std::string>& told = {}) {
   PivotTable pivoted;
-  Pivot pivot = pivot_of(results, all, options.by);
+  Pivot pivot = make_pivot(results, all, options.by);
   std::erase_if(pivot.lines, [&](const PivotLine& line) {
     const bool fold =
         options.columns != all_columns &&
@@ -188,7 +188,7 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
   const SeriesList& rows = pivoted.shown.empty() ? all : pivoted.shown;
   const Texts names = parameter_names(rows);
   const bool here = std::ranges::find(names, options.by) != names.end();
-  pivoted.axes = axes_of(rows, here ? options.by : "", told);
+  pivoted.axes = find_axes(rows, here ? options.by : "", told);
   Texts columns = options.columns;
   std::erase(columns, "rate");
   choose(pivoted.axes, all, options.by, columns);
@@ -227,7 +227,7 @@ void explain(const SeriesList& all, const SeriesList& shown, std::set<std::strin
   if (std::ranges::any_of(shown,
                           [](auto& series) { return series.published && has_number(series); }))
     legend.add(published_note);
-  for (const Series& series : shown) legend.add(note_of(mark_of(series)));
+  for (const Series& series : shown) legend.add(explain_mark(choose_mark(series)));
   if (ids_repeat(all)) legend.add(environments_note);
 }
 
@@ -235,7 +235,7 @@ void explain(const SeriesList& all, const SeriesList& shown, std::set<std::strin
 
 void add_pivot(Page& page, const Results& results, const SeriesList& all,
                const TableOptions& options) {
-  axes_of(all, options.by);  // refuses a parameter that no row has
+  find_axes(all, options.by);  // refuses a parameter that no row has
   Legend legend;
   PivotTable whole = make_table(results, all, options, legend);
   const bool may_shrink = !options.any_width() && options.columns.empty();

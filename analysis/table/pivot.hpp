@@ -25,7 +25,7 @@ struct Pivot {
 /// series. The reason goes into `why`.
 Match beside_first(const PivotLine& line, const Pivot& pivot, const Series& series,
                    const std::string& by, std::string* why);
-Pivot pivot_of(const Results& results, const SeriesList& all, const std::string& by);
+Pivot make_pivot(const Results& results, const SeriesList& all, const std::string& by);
 
 /// Sorts values that are all counts by size: 16 is after 8.
 void sort_counts(Texts& values);

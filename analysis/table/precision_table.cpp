@@ -15,7 +15,7 @@ namespace assay {
 
 namespace {
 
-/// The rows of the table by key_of() their series, which are copied.
+/// The rows of the table by make_key() their series, which are copied.
 using Rows = std::map<std::string, PrecisionRow>;
 
 /// "bf16/bf16/fp32"
@@ -29,15 +29,15 @@ Cell executed_cell(const Series& series) {
   return text == "?/?/?" ? "-" : text;
 }
 
-Cell ratio_of(const PrecisionRow& row, const OverFp32& ratio) {
-  return {fmt::format("{:.3g}{}", ratio.value, mark_of(*row.series, *row.fp32)), ratio.value};
+Cell make_ratio_cell(const PrecisionRow& row, const OverFp32& ratio) {
+  return {fmt::format("{:.3g}{}", ratio.value, choose_mark(*row.series, *row.fp32)), ratio.value};
 }
 
 Cell speedup_cell(const PrecisionRow& row, bool absolutes) {
   if (row.is_reference()) return {"1", 1};
   if (!row.speedup) return "-";
-  const Cell ratio = ratio_of(row, *row.speedup);
-  return {ratio_cell(ratio.text, absolutes, quantity_of(*row.fp32), quantity_of(*row.series)),
+  const Cell ratio = make_ratio_cell(row, *row.speedup);
+  return {ratio_cell(ratio.text, absolutes, make_quantity(*row.fp32), make_quantity(*row.series)),
           ratio.number};
 }
 
@@ -53,7 +53,7 @@ bool every_interval_is(const Rows& rows, bool range) {
 /// those of other tables, which are not shown unless they are asked for.
 std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool algorithms) {
   std::vector<Field> fields, others;
-  for (Field& field : fields_of(source)) {
+  for (Field& field : list_fields(source)) {
     field.shown = !field.measured && field.key == "algorithm" && algorithms;
     if (field.measured)
       others.push_back(std::move(field));
@@ -73,7 +73,7 @@ std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool
     fields.push_back({{title, true, key, spare, true},
                       true,
                       [&rows, cell](const Series& series, Legend& legend) -> Cell {
-                        return cell(rows.at(key_of(series)), legend);
+                        return cell(rows.at(make_key(series)), legend);
                       }});
   };
   add("precision", "precision", 0, [](const PrecisionRow& row, Legend&) { return row.precision; });
@@ -107,7 +107,7 @@ std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool
     legend.add(
         "energy saved: joules of fp32 / joules of the row, above 1 the row needs less; the "
         "median of the launches that have both.");
-    return ratio_of(row, *row.energy);
+    return make_ratio_cell(row, *row.energy);
   });
   for (Field& field : others) {
     if (field.key == "interval") field.title += " of time";  // beside that of the speedup
@@ -188,12 +188,12 @@ void explain(const std::vector<PrecisionGroup>& groups, Legend& legend) {
 std::vector<PrecisionGroup> chosen_groups(const SeriesList& every, const SeriesList& chosen,
                                           bool sorted) {
   std::map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < chosen.size(); ++i) places.emplace(key_of(chosen[i]), i);
+  for (std::size_t i = 0; i < chosen.size(); ++i) places.emplace(make_key(chosen[i]), i);
   std::vector<PrecisionGroup> groups = precision_groups(every);
-  const auto place = [&](const PrecisionRow& row) { return places.at(key_of(*row.series)); };
+  const auto place = [&](const PrecisionRow& row) { return places.at(make_key(*row.series)); };
   for (PrecisionGroup& group : groups) {
     std::erase_if(group,
-                  [&](const PrecisionRow& row) { return !places.contains(key_of(*row.series)); });
+                  [&](const PrecisionRow& row) { return !places.contains(make_key(*row.series)); });
     if (sorted) std::ranges::sort(group, {}, place);
   }
   std::erase_if(groups, [](const PrecisionGroup& group) { return group.empty(); });
@@ -205,7 +205,7 @@ std::vector<PrecisionGroup> chosen_groups(const SeriesList& every, const SeriesL
 
 void add_precisions(Page& page, const Results& results, const SeriesList& every,
                     const SeriesList& chosen, const TableOptions& options) {
-  axes_of(chosen, "precision");  // refuses rows without the parameter
+  find_axes(chosen, "precision");  // refuses rows without the parameter
   std::vector<PrecisionGroup> groups = chosen_groups(every, chosen, !options.sort.empty());
   FieldTable table;
   const auto foldable = [](const PrecisionGroup& group) {
@@ -223,10 +223,10 @@ void add_precisions(Page& page, const Results& results, const SeriesList& every,
   for (const PrecisionGroup& group : groups)
     for (const PrecisionRow& row : group) {
       table.rows.push_back(*row.series);
-      rows.emplace(key_of(*row.series), row);
+      rows.emplace(make_key(*row.series), row);
     }
   const SeriesList& shown = table.rows.empty() ? chosen : table.rows;
-  Texts axes = axes_of(shown, "precision").shown;
+  Texts axes = find_axes(shown, "precision").shown;
   if (algorithms) std::erase(axes, "algorithm");
   const bool benchmarks = several_benchmarks(shown), environments = ids_repeat(shown);
   for (const PrecisionGroup& group : groups) {

@@ -45,7 +45,7 @@ class Records {
   json& add(const Series& series, const std::string& against, const Match& match,
             const std::string& why) {
     const Row& row = series.first();
-    const Quantity mine = quantity_of(series);
+    const Quantity mine = make_quantity(series);
     const bool ok = has_number(series), interval = series.has_interval;
     const bool compared = match && match->speedup > 0;
     const auto of_ok = [&](const json& value) { return ok ? value : json(); };
@@ -55,12 +55,12 @@ class Records {
     };
     return records_.emplace_back(
         json{{"result", results_[series.result].name},
-             {"system", system_of(results_, series)},
+             {"system", name_system(results_, series)},
              {"id", row.id},
              {"benchmark", row.benchmark},
              {"problem", row.problem.descriptor},
              {"parameters", row.parameters},
-             {"status", status_of(series)},
+             {"status", find_status(series)},
              {"reason", ok ? json() : json(series.reason)},
              {"published", series.published},
              {"shared", any_launch(series, was_shared)},
@@ -94,11 +94,11 @@ class Records {
              {"accumulate", type(&RowExecuted::accumulate)},
              {"executed_precision", of_ok(text_or_null(executed_precision(series)))},
              {"ceiling_fraction", of_ok(number_or_null(ceiling_fraction(series)))},
-             {"energy_j", of_ok(number_or_null(energy_of(series)))}});
+             {"energy_j", of_ok(number_or_null(compute_energy(series)))}});
   }
 
   void add_rows(const std::vector<Baseline>& baselines) {
-    const std::vector<System> systems = systems_of(all_, baselines);
+    const std::vector<System> systems = list_systems(all_, baselines);
     for (const Series& series : all_) {
       if (systems.empty()) add(series, "", std::nullopt, "");
       for (const System& system : systems) {
@@ -110,13 +110,13 @@ class Records {
   }
 
   void add_precisions(bool sorted) {
-    axes_of(all_, "precision");  // refuses rows without the parameter
-    const SeriesList every = series_of(results_);
+    find_axes(all_, "precision");  // refuses rows without the parameter
+    const SeriesList every = make_series(results_);
     for (const PrecisionGroup& group : chosen_groups(every, all_, sorted))
       for (const PrecisionRow& row : group) {
         Match match;
         if (!row.is_reference() && row.speedup) {
-          const Quantity base = quantity_of(*row.fp32);
+          const Quantity base = make_quantity(*row.fp32);
           match = RowBaseline{.value = base.value,
                               .unit = base.unit,
                               .speedup = row.speedup->value,
@@ -135,8 +135,8 @@ class Records {
   }
 
   void add_pivot(const std::string& by) {
-    axes_of(all_, by);  // refuses a parameter that no row has
-    const Pivot pivot = pivot_of(results_, all_, by);
+    find_axes(all_, by);  // refuses a parameter that no row has
+    const Pivot pivot = make_pivot(results_, all_, by);
     for (const PivotLine& line : pivot.lines)
       for (const auto& [value, series] : line.series) {
         std::string why;
@@ -178,7 +178,7 @@ std::string render_csv(const Results& results, const std::vector<Baseline>& base
   Texts fields{"result", "system", "id", "benchmark", "problem"};
   for (const std::string& name : parameters) {
     fields.push_back("parameter " + name);
-    for (json& record : records) record[fields.back()] = text_of(record["parameters"], name);
+    for (json& record : records) record[fields.back()] = read_field(record["parameters"], name);
   }
   for (const std::string& field : split(
            "status reason published shared launches value unit low high interval max_error "
@@ -188,7 +188,7 @@ std::string render_csv(const Results& results, const std::vector<Baseline>& base
            "throttled",
            ' '))
     fields.push_back(field);
-  return csv_of(fields, records);
+  return make_csv(fields, records);
 }
 
 }  // namespace assay

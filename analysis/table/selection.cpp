@@ -43,9 +43,9 @@ Texts texts_of_key(const Results& results, const Series& series, const std::stri
   if (key == "benchmark") return {row.benchmark};
   if (key == "id") return {row.id};
   if (key == "problem") return {series.problem(), row.problem.descriptor};
-  if (key == "status") return {status_of(series)};
+  if (key == "status") return {find_status(series)};
   if (key == "result") return {results[series.result].name};
-  if (key == "system") return {system_of(results, series)};
+  if (key == "system") return {name_system(results, series)};
   if (key == "host") return {results[series.result].environment(row).host};
   if (key == "algorithm") return {axis_text(series, key), series.parameter(key)};
   return {series.parameter(key)};
@@ -71,7 +71,7 @@ Clause parse_clause(const SeriesList& all, const std::string& text) {
 bool holds(const Results& results, const Series& series, const Clause& clause) {
   const bool matches =
       std::ranges::any_of(texts_of_key(results, series, clause.key), [&](const std::string& value) {
-        return clause.whole ? clause.pattern.groups_of(value).has_value()
+        return clause.whole ? clause.pattern.match_groups(value).has_value()
                             : clause.pattern.in(value);
       });
   return matches == clause.wanted;

@@ -83,7 +83,7 @@ class SummaryTable {
         results_(results),
         baselines_(baselines),
         page_(markdown, latex),
-        all_(series_of(results)) {
+        all_(make_series(results)) {
     for (const SummaryCategory& category : summary.categories) {
       add_pairs(category.printed);
       for (const SummaryWorkload& workload : category.workloads) add_pairs(workload.printed);
@@ -95,7 +95,7 @@ class SummaryTable {
     table_.columns = {{"workload"}};
     for (std::size_t result = 0; result < results_.size(); ++result)
       for (const Baseline& baseline : baselines_)
-        table_.columns.push_back({over(name_of(result), baseline.system()), true});
+        table_.columns.push_back({over(make_name(result), baseline.system()), true});
     for (const auto& [system, other] : printed_pairs_)
       table_.columns.push_back({"printed: " + over(system, other), true});
     legend_.add(
@@ -109,7 +109,7 @@ class SummaryTable {
   }
 
  private:
-  std::string name_of(std::size_t result) const {
+  std::string make_name(std::size_t result) const {
     const NamedResult& named = results_[result];
     return named.name.empty() ? named.system() : named.name;
   }
@@ -169,15 +169,15 @@ class SummaryTable {
 
   Mean find_mean(const SummaryWorkload& workload, std::size_t result, const Baseline& baseline) {
     std::vector<std::vector<const Series*>> problems;
-    std::string why = fmt::format("{} has no row of {}", name_of(result), workload.name);
+    std::string why = fmt::format("{} has no row of {}", make_name(result), workload.name);
     for (const Series& series : all_) {
       const Row& row = series.first();
       if (series.result != result ||
           std::ranges::find(workload.benchmarks, row.benchmark) == workload.benchmarks.end())
         continue;
       if (!has_number(series)) {
-        why =
-            fmt::format("{}: its rows of {} are {}", name_of(result), workload.name, series.status);
+        why = fmt::format("{}: its rows of {} are {}", make_name(result), workload.name,
+                          series.status);
         continue;
       }
       const auto place = std::ranges::find_if(problems, [&](const auto& group) {
@@ -219,14 +219,14 @@ class SummaryTable {
 
   /// Explains a speedup; its marks.
   std::string explain(const Series& series, const RowBaseline& match, const std::string& system) {
-    const std::string own = system_of(results_, series);
+    const std::string own = name_system(results_, series);
     if (series.published) legend_.cite(own, series.first().citation);
     if (match.published) legend_.cite(system, match.citation);
     explain_projection(own, series.first(), legend_);
     explain_projection(system, match, legend_);
     if (match.projection) legend_.note(system, match.note, true);
     const std::string marks = ratio_marks(series, match, system, legend_);
-    legend_.add(note_of(mark_of(series)));
+    legend_.add(explain_mark(choose_mark(series)));
     return marks + (match.projection ? published_mark(match) : "");
   }
 

@@ -65,7 +65,7 @@ void add_rows(Page& page, const Results& results, const SeriesList& all,
     (options.columns != all_columns && may_fold(series) ? table.folded : table.rows)
         .push_back(series);
   table.fields = [&](const SeriesList& rows, const Axes& axes) {
-    return fields_of({results, rows, axes, systems, options.absolutes});
+    return list_fields({results, rows, axes, systems, options.absolutes});
   };
   table.problems_may_head = options.sort.empty();
   add_field_table(page, results, all, table, options);
@@ -74,7 +74,7 @@ void add_rows(Page& page, const Results& results, const SeriesList& all,
 }  // namespace
 
 SeriesList selected(const Results& results, const TableOptions& options) {
-  SeriesList all = series_of(results);
+  SeriesList all = make_series(results);
   if (options.by == "system") {
     const Texts names = system_names(results);
     for (Series& series : all)
@@ -100,12 +100,12 @@ std::string render_table(const Results& results, const std::vector<Baseline>& ba
     for (const std::string& line : split(first, '\n')) page.statement(line);
   const bool by_line = options.by.empty();
   if (by_line) {
-    add_rows(page, results, all, systems_of(all, baselines), options);
+    add_rows(page, results, all, list_systems(all, baselines), options);
   } else if (!baselines.empty()) {
     add_crossed(page, results, cross(results, all, baselines, options.by), all, options);
     return page.text();
   } else if (options.by == "precision") {
-    add_precisions(page, results, series_of(results), all, options);
+    add_precisions(page, results, make_series(results), all, options);
   } else {
     add_pivot(page, results, all, options);
   }

@@ -18,7 +18,7 @@ namespace {
 
 /// The groups of this rank, innermost first. Ranks are in the order of their nodes; those of a
 /// group of a level are as far apart as the levels inside it have ranks.
-std::vector<Group> groups_of(const Topology& topology, const std::vector<int>& levels) {
+std::vector<Group> make_groups(const Topology& topology, const std::vector<int>& levels) {
   std::vector<int> order;
   std::size_t me = 0;
   for (const Group& node : topology.nodes) {
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
                                            const Options& options) {
   if (std::string reason = why_not_host("ddl", options); !reason.empty())
     return Unsupported{std::move(reason)};
-  const Topology topology = topology_of(transport);
+  const Topology topology = find_topology(transport);
   const std::string asked = options.get("levels", "auto");
   std::vector<int> levels = read_levels(asked);
   if (levels.empty() && !topology.equal)
@@ -67,8 +67,8 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
         fmt::format("--levels {} are {} ranks, not {}", asked, ranks, transport.size())};
   return scheduled(transport, {"ddl",
                                {Collective::allreduce},
-                               [groups = groups_of(topology, levels)](const Call& call,
-                                                                      ScheduleBuilder& builder) {
+                               [groups = make_groups(topology, levels)](const Call& call,
+                                                                        ScheduleBuilder& builder) {
                                  write(groups, call, builder);
                                }});
 }

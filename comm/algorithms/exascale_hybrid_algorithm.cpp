@@ -54,7 +54,7 @@ class Exascale final : public Hybrid {
 
 Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator& intra_node,
                                            const Options& options) {
-  const Topology topology = topology_of(transport);
+  const Topology topology = find_topology(transport);
   for (std::size_t node = 0; node < topology.nodes.size(); ++node)
     if (topology.nodes[node].size() < 4)
       return Unsupported{"exascale_hybrid needs four ranks on each node (node " +
@@ -63,7 +63,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
   Result<IntraNode> inside = IntraNode::make(intra_node, options);
   if (auto* refusal = std::get_if<Unsupported>(&inside)) return std::move(*refusal);
   IntraNode& node = std::get<IntraNode>(inside);
-  const std::vector<int> leaders = exascale_leaders(sockets_of(*node));
+  const std::vector<int> leaders = exascale_leaders(find_sockets(*node));
   return hybrid_communicator(transport,
                              std::make_unique<Exascale>(std::move(node), transport, leaders),
                              options.get("device", "cpu"));

@@ -16,7 +16,7 @@ int own_socket() {
 
 }  // namespace
 
-std::vector<int> sockets_of(Communicator& node) {
+std::vector<int> find_sockets(Communicator& node) {
   const std::vector<double> sockets = all_numbers(own_socket(), node);
   return {sockets.begin(), sockets.end()};
 }

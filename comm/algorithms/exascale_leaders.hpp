@@ -9,7 +9,7 @@
 namespace assay {
 
 /// The socket that each rank of a node is bound to, -1 where it is not bound to one. Collective.
-std::vector<int> sockets_of(Communicator& node);
+std::vector<int> find_sockets(Communicator& node);
 
 /// Two ranks on each of two sockets, in the order of ranks. Without two sockets of two ranks each
 /// (one socket, or unbound ranks), they are the first two ranks of each half: launchers fill one

@@ -70,7 +70,7 @@ class Scheduled final : public ForwardingCommunicator {
   }
 
   void prepare(const Call& call) override {
-    Plan& plan = plan_of(call);
+    Plan& plan = find_plan(call);
     if (plan.executions.empty()) add_execution(plan);
   }
 
@@ -92,7 +92,7 @@ class Scheduled final : public ForwardingCommunicator {
   }
 
   Request start(const Call& call, Stream& stream) override {
-    Plan& plan = plan_of(call);
+    Plan& plan = find_plan(call);
     auto idle = std::find_if(plan.executions.begin(), plan.executions.end(),
                              [&](std::size_t index) { return !executions_[index]->taken; });
     const std::size_t number = idle == plan.executions.end() ? add_execution(plan) : *idle;
@@ -115,7 +115,7 @@ class Scheduled final : public ForwardingCommunicator {
   /// all of its own.
   void wait(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::wait(request);
-    Execution& mine = *executions_.at(number_of(request));
+    Execution& mine = *executions_.at(decode_number(request));
     while (mine.active) advance_all(true);
     mine.taken = false;
     request = {};
@@ -123,7 +123,7 @@ class Scheduled final : public ForwardingCommunicator {
   bool done(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::done(request);
     advance_all(false);
-    Execution& mine = *executions_.at(number_of(request));
+    Execution& mine = *executions_.at(decode_number(request));
     if (mine.active) return false;
     mine.taken = false;
     request = {};
@@ -133,7 +133,7 @@ class Scheduled final : public ForwardingCommunicator {
  private:
   using Key = std::tuple<Collective, std::int64_t, std::int64_t, DataType, ReduceOp, int, bool>;
 
-  Plan& plan_of(const Call& call) {
+  Plan& find_plan(const Call& call) {
     const Key key{call.what, call.send.count, call.receive.count,    call.receive.type,
                   call.op,   call.root,       in_place(call, rank())};
     const auto entry = plans_.find(key);
@@ -176,17 +176,17 @@ class Scheduled final : public ForwardingCommunicator {
       const Step& step = steps[execution.next];
       switch (step.what) {
         case Step::Do::send:
-          request_of(execution, step) =
+          find_request(execution, step) =
               under().send(execution.buffer(step.a), step.peer, execution.tag, *execution.stream);
           break;
         case Step::Do::receive:
-          request_of(execution, step) = under().receive(execution.buffer(step.into), step.peer,
-                                                        execution.tag, *execution.stream);
+          find_request(execution, step) = under().receive(execution.buffer(step.into), step.peer,
+                                                          execution.tag, *execution.stream);
           break;
         case Step::Do::wait:
           if (waits)
-            under().wait(request_of(execution, step));
-          else if (!under().done(request_of(execution, step)))
+            under().wait(find_request(execution, step));
+          else if (!under().done(find_request(execution, step)))
             return;
           waits = waits && active_.size() == 1;
           break;
@@ -204,7 +204,7 @@ class Scheduled final : public ForwardingCommunicator {
     }
     execution.active = false;
   }
-  static Request& request_of(Execution& execution, const Step& step) {
+  static Request& find_request(Execution& execution, const Step& step) {
     return execution.requests[static_cast<std::size_t>(step.request)];
   }
 

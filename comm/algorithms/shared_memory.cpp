@@ -83,12 +83,13 @@ class SharedMemory final : public ForwardingCommunicator {
     goes_to_.reserve(seen_.size());
   }
 
-  static std::size_t slice_of(int ranks) {
+  static std::size_t choose_slice(int ranks) {
     const std::size_t even = contribution_bytes / static_cast<std::size_t>(ranks) / line * line;
     return std::max<std::size_t>(even, 4096);
   }
   static std::size_t bytes_of_rank(int ranks) {
-    return sizeof(Flags) + places * (slice_of(ranks) + line) * static_cast<std::size_t>(ranks + 1);
+    return sizeof(Flags) +
+           places * (choose_slice(ranks) + line) * static_cast<std::size_t>(ranks + 1);
   }
 
   std::string why_not(const Call& call) const override {
@@ -97,7 +98,7 @@ class SharedMemory final : public ForwardingCommunicator {
   }
   void prepare(const Call& call) override {
     registered_.show();
-    stores_.measure(call, kind_of(call), registered_,
+    stores_.measure(call, choose_kind(call), registered_,
                     [this](const Call& trial, bool streamed) { transfer(trial, streamed); });
   }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return registered_.allocate(bytes); }
@@ -161,8 +162,8 @@ class SharedMemory final : public ForwardingCommunicator {
     block_ += blocks.count();
   }
 
-  bool streams(const Call& call) const { return stores_.streamed(call, kind_of(call)); }
-  StoreChoice::Kind kind_of(const Call& call) const {
+  bool streams(const Call& call) const { return stores_.streamed(call, choose_kind(call)); }
+  StoreChoice::Kind choose_kind(const Call& call) const {
     return {call, place_of_send(call).object != 0, place_of_result(call).object != 0};
   }
   void put(Buffer into, Buffer from) const {
@@ -379,7 +380,7 @@ Result<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks,
   if (auto* refusal = std::get_if<Unsupported>(&segment)) return std::move(*refusal);
   return std::make_unique<SharedMemory>(
       ranks, std::move(std::get<std::unique_ptr<SharedSegment>>(segment)),
-      SharedMemory::slice_of(ranks.size()), streamed);
+      SharedMemory::choose_slice(ranks.size()), streamed);
 }
 
 }  // namespace assay

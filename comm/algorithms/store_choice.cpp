@@ -25,8 +25,8 @@ struct Trial {
   Call call;
 };
 
-Trial trial_of(const Call& call, int rank, int size, const Allocate& for_send,
-               const Allocate& for_receive) {
+Trial measure_trial(const Call& call, int rank, int size, const Allocate& for_send,
+                    const Allocate& for_receive) {
   Trial trial{nullptr, nullptr, call};
   Buffer &send = trial.call.send, &receive = trial.call.receive;
   const bool gathers = call.what == Collective::allgather,
@@ -116,8 +116,8 @@ void StoreChoice::measure(const Call& call, const Kind& kind, RegisteredMemory& 
   std::optional<Trial> trial;
   double short_of_memory = 0;
   try {
-    trial = trial_of(call, ranks_.rank(), ranks_.size(), memory(kind.send_registered),
-                     memory(kind.receive_registered));
+    trial = measure_trial(call, ranks_.rank(), ranks_.size(), memory(kind.send_registered),
+                          memory(kind.receive_registered));
   } catch (const CaseError&) {
     short_of_memory = 1;
   } catch (const std::bad_alloc&) {

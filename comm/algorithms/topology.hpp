@@ -20,6 +20,6 @@ struct Topology {
 };
 
 /// Collective.
-Topology topology_of(Communicator& ranks);
+Topology find_topology(Communicator& ranks);
 
 }  // namespace assay

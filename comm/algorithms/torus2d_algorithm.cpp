@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 /// The largest divisor of `ranks` up to its root: the grid nearest to a square.
-int rows_of(int ranks) {
+int choose_rows(int ranks) {
   int rows = 1;
   for (int divisor = 2; divisor * divisor <= ranks; ++divisor)
     if (ranks % divisor == 0) rows = divisor;
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
                                            const Options& options) {
   if (std::string reason = why_not_host("torus2d", options); !reason.empty())
     return Unsupported{std::move(reason)};
-  const int rows = rows_of(transport.size());
+  const int rows = choose_rows(transport.size());
   if (rows == 1)
     return Unsupported{"torus2d needs a grid of at least 2 x 2 ranks (" +
                        std::to_string(transport.size()) + " have no divisor)"};

@@ -28,7 +28,7 @@ class GlooBackend final : public Backend {
     const Result<Device*> place = device(options);
     if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
     interface_ = choose_interface(known);
-    return std::make_unique<GlooCommunicator>(ranks_of(known, options), interface_);
+    return std::make_unique<GlooCommunicator>(read_ranks(known, options), interface_);
   }
 
  private:

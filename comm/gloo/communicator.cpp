@@ -43,7 +43,7 @@ auto with_type(DataType type, const Use& use) {
 
 using Function = void (*)(void*, const void*, const void*, std::size_t);
 
-Function function_of(DataType type, ReduceOp op) {
+Function find_function(DataType type, ReduceOp op) {
   return with_type(type, [op]<class T>(T*) -> Function {
     if (op == ReduceOp::max) return &gloo::max<T>;
     if (op == ReduceOp::min) return &gloo::min<T>;
@@ -61,7 +61,7 @@ void set_buffers(Options& options, const Call& call, void* out) {
   });
 }
 
-CaseError error_of(const std::exception& error) {
+CaseError make_case_error(const std::exception& error) {
   return CaseError(std::string("gloo: ") + error.what());
 }
 
@@ -78,7 +78,7 @@ GlooCommunicator::GlooCommunicator(Ranks ranks, std::string interface)
       mesh_(std::make_shared<Mesh>(*this->ranks().known, interface_)) {}
 
 std::unique_ptr<Communicator> GlooCommunicator::split(int color, int key) {
-  return std::make_unique<GlooCommunicator>(part_of(ranks(), color, key), interface_);
+  return std::make_unique<GlooCommunicator>(select_part(ranks(), color, key), interface_);
 }
 
 std::string GlooCommunicator::why_not(const Call& call) const {
@@ -116,7 +116,7 @@ void GlooCommunicator::reduce(const Call& call) {
   if (rank() != call.root) prepare(call);
   gloo::ReduceOptions options(mesh_);
   set_buffers(options, call, rank() == call.root ? call.receive.data : ignored_.data());
-  options.setReduceFunction(function_of(call.send.type, call.op));
+  options.setReduceFunction(find_function(call.send.type, call.op));
   options.setRoot(call.root);
   finish(options, [](gloo::ReduceOptions& it) { gloo::reduce(it); });
 }
@@ -135,7 +135,7 @@ void GlooCommunicator::call_library(const Call& call) {
     case Collective::allreduce: {
       gloo::AllreduceOptions options(mesh_);
       set_buffers(options, call, receive.data);
-      options.setReduceFunction(function_of(receive.type, call.op));
+      options.setReduceFunction(find_function(receive.type, call.op));
       finish(options, [](gloo::AllreduceOptions& it) { gloo::allreduce(it); });
       break;
     }
@@ -185,7 +185,7 @@ void GlooCommunicator::run(const Call& call, Stream&) {
   } catch (const CaseError&) {
     throw;
   } catch (const std::exception& error) {
-    throw error_of(error);
+    throw make_case_error(error);
   }
   if (combines(call.what) && call.op == ReduceOp::average &&
       (call.what != Collective::reduce || rank() == call.root))
@@ -234,7 +234,7 @@ Request GlooCommunicator::send(Buffer data, int to, int tag, Stream&) {
   try {
     message(slot, data, true).send(to, static_cast<std::uint64_t>(tag));
   } catch (const std::exception& error) {
-    throw error_of(error);
+    throw make_case_error(error);
   }
   return {slot};
 }
@@ -245,7 +245,7 @@ Request GlooCommunicator::receive(Buffer data, int from, int tag, Stream&) {
   try {
     message(slot, data, false).recv(from, static_cast<std::uint64_t>(tag));
   } catch (const std::exception& error) {
-    throw error_of(error);
+    throw make_case_error(error);
   }
   return {slot};
 }
@@ -266,7 +266,7 @@ void GlooCommunicator::wait(Request& request) {
     else
       transfer.wait();
   } catch (const std::exception& error) {
-    throw error_of(error);
+    throw make_case_error(error);
   }
   transfers_.give_back(request.handle);
   request = {};

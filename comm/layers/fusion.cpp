@@ -85,7 +85,7 @@ class Fusion final : public ForwardingCommunicator {
 
   void wait(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::wait(request);
-    if (Batch* batch = find(number_of(request))) {
+    if (Batch* batch = find(decode_number(request))) {
       if (batch->state == Batch::State::open) launch(*batch);
       land(*batch);
     }
@@ -93,7 +93,7 @@ class Fusion final : public ForwardingCommunicator {
   }
   bool done(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::done(request);
-    if (Batch* batch = find(number_of(request))) {
+    if (Batch* batch = find(decode_number(request))) {
       if (batch->state == Batch::State::open || !under().done(batch->request)) return false;
       land(*batch);
     }

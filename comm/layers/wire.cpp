@@ -64,7 +64,7 @@ class Wire final : public ForwardingCommunicator {
     stream.wait();
 
     // It works in blocks that stay in the first-level cache with all that is added to them.
-    const std::int64_t part = part_of(call);
+    const std::int64_t part = count_part(call);
     const Buffer own = collected.send;
     for (std::int64_t first = 0; first < part; first += block) {
       const std::int64_t count = std::min(block, part - first);
@@ -91,10 +91,12 @@ class Wire final : public ForwardingCommunicator {
  private:
   static constexpr std::int64_t block = 2048;
 
-  std::int64_t part_of(const Call& call) const { return (call.send.count + size() - 1) / size(); }
+  std::int64_t count_part(const Call& call) const {
+    return (call.send.count + size() - 1) / size();
+  }
   /// The calls below: all ranks' contributions to my part, then all parts' sums.
   Call exchange(const Call& call) const {
-    const std::int64_t count = part_of(call) * size();
+    const std::int64_t count = count_part(call) * size();
     return {Collective::alltoall,
             {const_cast<std::byte*>(sent_.data()), count, wire_},
             {const_cast<std::byte*>(received_.data()), count, wire_},
@@ -104,12 +106,12 @@ class Wire final : public ForwardingCommunicator {
   /// In place, my part stands where the whole is gathered.
   Call collection(const Call& call) const {
     const Buffer whole = exchange(call).receive;
-    const std::int64_t part = part_of(call);
+    const std::int64_t part = count_part(call);
     return {Collective::allgather, whole.part(rank() * part, part), whole, ReduceOp::sum, 0};
   }
 
   void make_room(const Call& call) {
-    const std::size_t bytes = static_cast<std::size_t>(part_of(call) * size()) * size_of(wire_);
+    const std::size_t bytes = static_cast<std::size_t>(count_part(call) * size()) * size_of(wire_);
     if (sent_.size() < bytes) {
       sent_.resize(bytes);
       received_.resize(bytes);

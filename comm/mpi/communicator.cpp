@@ -16,10 +16,10 @@ namespace assay::mpi {
 
 namespace {
 
-int count_of(Buffer buffer) { return static_cast<int>(buffer.count); }
+int count_elements(Buffer buffer) { return static_cast<int>(buffer.count); }
 
 /// The function of MPI that does such a call.
-const char* function_of(Collective what) {
+const char* name_function(Collective what) {
   constexpr const char* names[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Reduce_scatter_block",
                                    "MPI_Allgather", "MPI_Bcast",  "MPI_Alltoall",
                                    "MPI_Barrier"};
@@ -111,7 +111,7 @@ std::string MpiCommunicator::why_not(const Call& call) const {
     return fmt::format(
         "{} of {} elements (MPI counts in int, so a call of {} has at most {} here; allreduce, "
         "reduce and broadcast are split)",
-        name(call.what), elements(call, size_), function_of(call.what), longest_call);
+        name(call.what), elements(call, size_), name_function(call.what), longest_call);
   return "";
 }
 
@@ -131,7 +131,7 @@ std::shared_ptr<void> MpiCommunicator::allocate(std::size_t bytes) {
 }
 
 void MpiCommunicator::describe(const Call& call, Executed& executed) const {
-  executed.implementation = library_name() + " " + function_of(call.what);
+  executed.implementation = library_name() + " " + name_function(call.what);
   executed.evidence = "library";
   if (combines(call.what) && own_operation(call.receive.type)) {
     executed.implementation += " with Assay's MPI_Op (MPI has no 16-bit floats)";
@@ -154,9 +154,9 @@ void MpiCommunicator::reduce(const Call& call) {
     const Buffer from = call.send.part(first, count);
     void* into = mine ? call.receive.part(first, count).data : nullptr;
     const void* send = in_place ? MPI_IN_PLACE : from.data;
-    check(everywhere ? MPI_Allreduce(send, into, count_of(from), type, op, comm_)
-                     : MPI_Reduce(send, into, count_of(from), type, op, call.root, comm_),
-          function_of(call.what));
+    check(everywhere ? MPI_Allreduce(send, into, count_elements(from), type, op, comm_)
+                     : MPI_Reduce(send, into, count_elements(from), type, op, call.root, comm_),
+          name_function(call.what));
   }
   if (call.op == ReduceOp::average && mine) scale(call.receive, size_);
 }
@@ -168,8 +168,8 @@ void MpiCommunicator::reduce_scatter(const Call& call) {
     if (scratch_.size() < into.bytes()) scratch_.resize(into.bytes());
     into.data = scratch_.data();
   }
-  check(MPI_Reduce_scatter_block(call.send.data, into.data, count_of(into), moved_as(into.type),
-                                 operation(into.type, call.op), comm_),
+  check(MPI_Reduce_scatter_block(call.send.data, into.data, count_elements(into),
+                                 moved_as(into.type), operation(into.type, call.op), comm_),
         "MPI_Reduce_scatter_block");
   if (detour) copy(call.receive, into);
   if (call.op == ReduceOp::average) scale(call.receive, size_);
@@ -181,10 +181,10 @@ void MpiCommunicator::move(const Call& call) {
     for (std::int64_t first = 0; first == 0 || first < call.receive.count; first += longest_call) {
       const Buffer part =
           call.receive.part(first, std::min(longest_call, call.receive.count - first));
-      check(MPI_Bcast(part.data, count_of(part), type, call.root, comm_), "MPI_Bcast");
+      check(MPI_Bcast(part.data, count_elements(part), type, call.root, comm_), "MPI_Bcast");
     }
   } else if (call.what == Collective::allgather) {
-    const int part = count_of(call.send);
+    const int part = count_elements(call.send);
     const bool in_place = call.send.data == call.receive.part(rank_ * call.send.count, 0).data;
     check(MPI_Allgather(in_place ? MPI_IN_PLACE : call.send.data, part, type, call.receive.data,
                         part, type, comm_),

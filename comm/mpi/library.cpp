@@ -16,7 +16,7 @@ void reduce_16_bits(void* in, void* inout, int* count, MPI_Datatype*) {
 }
 
 template <DataType type, ReduceOp op>
-MPI_Op made() {
+MPI_Op make_operation() {
   static const MPI_Op operation = [] {
     MPI_Op created = MPI_OP_NULL;
     check(MPI_Op_create(&reduce_16_bits<type, op>, 1, &created), "MPI_Op_create");
@@ -26,14 +26,14 @@ MPI_Op made() {
 }
 
 template <DataType type>
-MPI_Op made(ReduceOp op) {
+MPI_Op make_operation(ReduceOp op) {
   switch (op) {
     case ReduceOp::min:
-      return made<type, ReduceOp::min>();
+      return make_operation<type, ReduceOp::min>();
     case ReduceOp::max:
-      return made<type, ReduceOp::max>();
+      return make_operation<type, ReduceOp::max>();
     default:
-      return made<type, ReduceOp::sum>();
+      return make_operation<type, ReduceOp::sum>();
   }
 }
 
@@ -85,8 +85,8 @@ MPI_Datatype moved_as(DataType type) {
 bool own_operation(DataType type) { return type == DataType::bf16 || type == DataType::fp16; }
 
 MPI_Op operation(DataType type, ReduceOp op) {
-  if (type == DataType::bf16) return made<DataType::bf16>(op);
-  if (type == DataType::fp16) return made<DataType::fp16>(op);
+  if (type == DataType::bf16) return make_operation<DataType::bf16>(op);
+  if (type == DataType::fp16) return make_operation<DataType::fp16>(op);
   return op == ReduceOp::min ? MPI_MIN : op == ReduceOp::max ? MPI_MAX : MPI_SUM;
 }
 

@@ -31,7 +31,7 @@ class NcclBackend final : public Backend {
     if (const std::string reason = choose_gpu(known); !reason.empty()) return Unsupported{reason};
     const Result<Device*> place = device(options);
     if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
-    return std::make_unique<NcclCommunicator>(ranks_of(known, options));
+    return std::make_unique<NcclCommunicator>(read_ranks(known, options));
   }
 
  private:

@@ -14,7 +14,7 @@ namespace assay::nccl {
 
 namespace {
 
-ncclDataType_t type_of(DataType type) {
+ncclDataType_t to_library_type(DataType type) {
   switch (type) {
     case DataType::fp64:
       return ncclFloat64;
@@ -35,7 +35,7 @@ ncclDataType_t type_of(DataType type) {
   }
 }
 
-ncclRedOp_t operation_of(ReduceOp op) {
+ncclRedOp_t find_operation(ReduceOp op) {
   if (op == ReduceOp::max) return ncclMax;
   if (op == ReduceOp::min) return ncclMin;
   return op == ReduceOp::average ? ncclAvg : ncclSum;
@@ -94,7 +94,7 @@ NcclCommunicator::~NcclCommunicator() {
 }
 
 std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
-  return std::make_unique<NcclCommunicator>(part_of(ranks(), color, key));
+  return std::make_unique<NcclCommunicator>(select_part(ranks(), color, key));
 }
 
 std::string NcclCommunicator::why_not(const Call& call) const {
@@ -114,8 +114,8 @@ void NcclCommunicator::enqueue(const Call& call, cudaStream_t stream) {
   const Buffer &send = call.send, &receive = call.receive;
   const auto sent = static_cast<std::size_t>(send.count);
   const auto received = static_cast<std::size_t>(receive.count);
-  const ncclDataType_t type = type_of(receive.type);
-  const ncclRedOp_t operation = operation_of(call.op);
+  const ncclDataType_t type = to_library_type(receive.type);
+  const ncclRedOp_t operation = find_operation(call.op);
   switch (call.what) {
     case Collective::allreduce:
       check(ncclAllReduce(send.data, receive.data, sent, type, operation, library_, stream),
@@ -204,7 +204,7 @@ void NcclCommunicator::submit_messages() {
   check(ncclGroupStart(), "ncclGroupStart", library_);
   for (const Message& message : waiting_) {
     const auto count = static_cast<std::size_t>(message.data.count);
-    const ncclDataType_t type = type_of(message.data.type);
+    const ncclDataType_t type = to_library_type(message.data.type);
     if (message.sending)
       check(ncclSend(message.data.data, count, type, message.peer, library_, message.stream),
             "ncclSend", library_);

@@ -72,7 +72,7 @@ class OneCclBackend final : public Backend {
   std::string name() const override { return "oneccl"; }
   nlohmann::json software() const override {
     nlohmann::json software = {{"oneccl", version()},
-                               {"transport", value_of("CCL_ATL_TRANSPORT", "ofi")},
+                               {"transport", read_variable("CCL_ATL_TRANSPORT", "ofi")},
                                {"provider", nullptr}};  // libfabric's own choice
     if (const char* provider = std::getenv("FI_PROVIDER")) software["provider"] = provider;
     return software;
@@ -91,11 +91,11 @@ class OneCclBackend final : public Backend {
     if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
     const Aside talk;
     initialise(known);
-    return std::make_unique<OneCclCommunicator>(ranks_of(known, options));
+    return std::make_unique<OneCclCommunicator>(read_ranks(known, options));
   }
 
  private:
-  static std::string value_of(const char* variable, const char* otherwise) {
+  static std::string read_variable(const char* variable, const char* otherwise) {
     const char* value = std::getenv(variable);
     return value == nullptr ? otherwise : value;
   }
@@ -117,7 +117,8 @@ class OneCclBackend final : public Backend {
     // from one that spins: an allreduce of 4 bytes took 40 ms on two processors. Threads that sleep
     // take longer to wake (0.4 to 2 ms) than those that offer the processor (0.1 ms).
     const int threads =
-        all * (1 + std::max(1, parse_number<int>(value_of("CCL_WORKER_COUNT", "1")).value_or(1)));
+        all *
+        (1 + std::max(1, parse_number<int>(read_variable("CCL_WORKER_COUNT", "1")).value_or(1)));
     if (threads > processors_here(known, hosts)) setenv("CCL_YIELD", "sched_yield", 0);
     setenv("CCL_ATL_TRANSPORT", "ofi", 0);
     setenv("CCL_PROCESS_LAUNCHER", "none", 0);

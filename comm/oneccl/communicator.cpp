@@ -18,7 +18,7 @@ namespace assay::oneccl {
 
 namespace {
 
-ccl::datatype type_of(DataType type) {
+ccl::datatype to_library_type(DataType type) {
   switch (type) {
     case DataType::fp64:
       return ccl::datatype::float64;
@@ -39,7 +39,7 @@ ccl::datatype type_of(DataType type) {
   }
 }
 
-ccl::reduction operation_of(ReduceOp op) {
+ccl::reduction find_operation(ReduceOp op) {
   if (op == ReduceOp::max) return ccl::reduction::max;
   if (op == ReduceOp::min) return ccl::reduction::min;
   return ccl::reduction::sum;
@@ -113,7 +113,7 @@ OneCclCommunicator::OneCclCommunicator(Ranks ranks)
 }
 
 std::unique_ptr<Communicator> OneCclCommunicator::split(int color, int key) {
-  return std::make_unique<OneCclCommunicator>(part_of(ranks(), color, key));
+  return std::make_unique<OneCclCommunicator>(select_part(ranks(), color, key));
 }
 
 std::string OneCclCommunicator::why_not(const Call& call) const {
@@ -132,8 +132,8 @@ ccl::event OneCclCommunicator::enqueue(const Call& call) {
   const Buffer &send = call.send, &receive = call.receive;
   const auto sent = static_cast<std::size_t>(send.count);
   const auto received = static_cast<std::size_t>(receive.count);
-  const ccl::datatype type = type_of(receive.type);
-  const ccl::reduction operation = operation_of(call.op);
+  const ccl::datatype type = to_library_type(receive.type);
+  const ccl::reduction operation = find_operation(call.op);
   switch (call.what) {
     case Collective::allreduce:
       return ccl::allreduce(send.data, receive.data, sent, type, operation, *library_);
@@ -220,7 +220,7 @@ Request OneCclCommunicator::queue(Buffer data, int peer, bool sending) {
 
 void OneCclCommunicator::begin(Transfer& transfer) {
   const auto count = static_cast<std::size_t>(transfer.message.count);
-  const ccl::datatype type = type_of(transfer.message.type);
+  const ccl::datatype type = to_library_type(transfer.message.type);
   const bool sending = transfer.line < static_cast<std::size_t>(size());
   const int peer = static_cast<int>(transfer.line) - (sending ? 0 : size());
   try {

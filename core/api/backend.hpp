@@ -4,7 +4,7 @@
 //
 //   kernels/<backend>/backend.cpp   the entry point (ASSAY_BACKEND) and the table of makers
 //   kernels/<backend>/conv.cpp      one file for each kind of problem, which adds its maker:
-//     const Maker add{makers(), kind_of<ConvProblem>(), &make_conv, {"direct"}};
+//     const Maker add{makers(), problem_kind<ConvProblem>(), &make_conv, {"direct"}};
 //
 // The function makers() returns the table; it is in the backend's own namespace, with hidden
 // visibility. An `inline` variable in this header would be one object for the whole process

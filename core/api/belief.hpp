@@ -12,7 +12,7 @@
 namespace assay {
 
 /// The order of the elements of a tensor.
-inline std::string order_of(const TensorSpec& spec) {
+inline std::string describe_order(const TensorSpec& spec) {
   if (!spec.layout) return "";
   std::string all = fmt::format(" {}", spec.layout->pieces.size());
   for (const Split& split : spec.layout->splits)
@@ -22,7 +22,7 @@ inline std::string order_of(const TensorSpec& spec) {
 
 /// All by which the arithmetic of a formula may differ: its code with the numbers that this holds,
 /// and of each input the type, how it comes to be there, and the order of its elements.
-inline std::string belief_of(const ElementFormula& formula, const Inputs& inputs) {
+inline std::string describe_belief(const ElementFormula& formula, const Inputs& inputs) {
   std::string all = formula.name + " ";
   all.append(reinterpret_cast<const char*>(formula.code.data()), formula.code.size());
   for (const std::string& name : formula.inputs) {
@@ -35,7 +35,7 @@ inline std::string belief_of(const ElementFormula& formula, const Inputs& inputs
     }
     const auto* const stored = dynamic_cast<const TensorValues*>(values.stored());
     if (stored == nullptr || stored->on_device() == nullptr) continue;
-    all += order_of(stored->on_device()->spec());
+    all += describe_order(stored->on_device()->spec());
   }
   return all;
 }

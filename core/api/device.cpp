@@ -58,8 +58,8 @@ void Device::fill(Tensor& tensor, double value) {
   put(tensor, [value](std::int64_t, std::span<double> out) { std::ranges::fill(out, value); });
 }
 
-Scanned Device::scan(Tensor& tensor, std::span<const std::int64_t> indices,
-                     const ChecksumWeights* weights) {
+ScanResult Device::scan(Tensor& tensor, std::span<const std::int64_t> indices,
+                        const ChecksumWeights* weights) {
   Scan scanner(tensor.spec().type, indices, weights);
   get(tensor, std::ref(scanner));
   return scanner.take();

@@ -78,7 +78,7 @@ struct DeviceState {
 };
 
 /// The result of one pass over all elements of a tensor.
-struct Scanned {
+struct ScanResult {
   std::vector<double> elements;  ///< those that were asked for
   /// Elements that are no result (NaN, infinite, the smallest s32), and the first of them.
   std::int64_t bad = 0, first_bad = 0;
@@ -113,8 +113,8 @@ class Device {
   virtual void fill(Tensor& tensor, double value);
   /// Reads all elements, where possible on the device. `indices`: sorted row-major indices of the
   /// elements that are wanted. `weights`: of the sum; null: no sum. The default is get().
-  virtual Scanned scan(Tensor& tensor, std::span<const std::int64_t> indices,
-                       const ChecksumWeights* weights);
+  virtual ScanResult scan(Tensor& tensor, std::span<const std::int64_t> indices,
+                          const ChecksumWeights* weights);
   /// Computes parts of references in this device's memory; null if only the host does. It lives as
   /// long as the device.
   virtual Prover* prover() { return nullptr; }

@@ -27,11 +27,12 @@ struct ElementComparison {
   double least_bound = 0, largest = 0;  ///< of max_bound, of |value|
   double worst_ratio = -1;              ///< the largest error / max_bound
   std::int64_t worst = 0;               ///< its element, and what it is:
-  double found = 0, target = 0, bound = 0;
+  double actual = 0, target = 0, bound = 0;
 
-  /// `to`: the value that element `index` should have; `is_bad`: `of` is no result.
-  ASSAY_ITEM void add(std::int64_t index, double of, double to, bool is_bad, const Expected& want) {
-    const double error = std::fabs(of - to), size = std::fabs(want.value);
+  /// `right`: the value that element `index` should have; `is_bad`: `value` is no result.
+  ASSAY_ITEM void add(std::int64_t index, double value, double right, bool is_bad,
+                      const Expected& want) {
+    const double error = std::fabs(value - right), size = std::fabs(want.value);
     const bool finite = error - error == 0;
     reference_squares += want.value * want.value;
     bound_squares += want.rms_bound * want.rms_bound;
@@ -45,8 +46,8 @@ struct ElementComparison {
     if (ratio > worst_ratio) {
       worst_ratio = ratio;
       worst = index;
-      found = of;
-      target = to;
+      actual = value;
+      target = right;
       bound = want.max_bound;
     }
     if (finite && error > max_error) max_error = error;
@@ -62,7 +63,7 @@ struct ElementComparison {
         (other.worst_ratio == worst_ratio && other.worst < worst)) {
       worst_ratio = other.worst_ratio;
       worst = other.worst;
-      found = other.found;
+      actual = other.actual;
       target = other.target;
       bound = other.bound;
     }

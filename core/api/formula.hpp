@@ -26,8 +26,8 @@ struct ElementFormula {
 
 /// Equal code has equal bytes, where the compiler can clear those that pad it.
 template <class Code>
-ElementFormula formula_of(Code code, std::vector<std::string> inputs,
-                          std::vector<double> table = {}) {
+ElementFormula make_formula(Code code, std::vector<std::string> inputs,
+                            std::vector<double> table = {}) {
   static_assert(std::is_trivially_copyable_v<Code>);
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
   __builtin_clear_padding(&code);

@@ -54,7 +54,7 @@ Split normal(const Split& split, std::int64_t extent) {
 }
 
 /// One split a dimension, normal.
-std::vector<Split> splits_of(const TensorSpec& spec) {
+std::vector<Split> find_splits(const TensorSpec& spec) {
   std::vector<Split> splits(spec.dims.size());
   std::int64_t stride = 1;
   for (std::size_t d = spec.dims.size(); d-- > 0; stride *= spec.dims[d])
@@ -95,7 +95,7 @@ bool same_places(const TensorSpec& a, const TensorSpec& b) {
   if (a.opaque || b.opaque || a.dims != b.dims || a.type != b.type) return false;
   for (const TensorSpec* spec : {&a, &b})
     if (spec->layout && !spec->layout->pieces.empty()) return false;
-  return splits_of(a) == splits_of(b);
+  return find_splits(a) == find_splits(b);
 }
 
 void place(const TensorSpec& spec, const Layout& layout, const void* packed, void* placed) {

@@ -85,7 +85,7 @@ struct ProblemKind {
   std::string name, version;
 };
 template <class P>
-ProblemKind kind_of() {
+ProblemKind problem_kind() {
   return {P::kind_name, P::kind_version};
 }
 

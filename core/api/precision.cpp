@@ -159,8 +159,8 @@ auto dispatch(DataType type, Body body) {
 }
 
 template <std::size_t N>
-std::size_t index_of(std::string_view what, std::string_view name,
-                     const std::array<std::string_view, N>& names) {
+std::size_t find_index(std::string_view what, std::string_view name,
+                       const std::array<std::string_view, N>& names) {
   const auto position = std::find(names.begin(), names.end(), name);
   if (position == names.end())
     throw InputError(
@@ -176,7 +176,7 @@ DataType data_type(std::string_view name) {
   std::array<std::string_view, type_facts.size()> names;
   std::transform(type_facts.begin(), type_facts.end(), names.begin(),
                  [](const TypeFacts& type) { return type.name; });
-  return type_facts[index_of("data type", name, names)].type;
+  return type_facts[find_index("data type", name, names)].type;
 }
 
 std::size_t size_of(DataType type) { return facts(type).size; }
@@ -212,7 +212,7 @@ const PrecisionFormat& format(Precision precision) {
 }
 std::string_view name(Precision precision) { return format(precision).name; }
 Precision precision(std::string_view name) {
-  return precisions[index_of("precision", name, names_of_precisions)].precision;
+  return precisions[find_index("precision", name, names_of_precisions)].precision;
 }
 DataType storage(Precision precision) { return format(precision).input; }
 DataType weight_type(Precision precision) {

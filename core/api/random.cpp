@@ -46,13 +46,13 @@ struct Range {
   std::uint64_t count;
 };
 
-Range range_of(Values::Kind kind, DataType type, int magnitude) {
+Range find_range(Values::Kind kind, DataType type, int magnitude) {
   const auto m = static_cast<std::int64_t>(magnitude);
   if (type != DataType::u8) return {static_cast<double>(-m), static_cast<std::uint64_t>(2 * m + 1)};
   return {0, static_cast<std::uint64_t>(kind == Values::Kind::integer ? m + 1 : 2 * m + 2)};
 }
 
-ValueRecipe::Form form_of(Values::Kind kind, DataType type) {
+ValueRecipe::Form choose_form(Values::Kind kind, DataType type) {
   using enum ValueRecipe::Form;
   if (kind == Values::Kind::integer || is_integer(type)) return integer;
   if (kind == Values::Kind::fixed) return type == DataType::fp64 ? fixed_fp64 : fixed;
@@ -86,7 +86,7 @@ StoredValues::StoredValues() {
 
 Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType type, int magnitude)
     : kind_(kind), type_(type) {
-  recipe_.form = form_of(kind, type);
+  recipe_.form = choose_form(kind, type);
   if (kind == Kind::fixed) {
     const double u = unit_roundoff(type);
     if (u == 0 || magnitude < 1 || std::ldexp(u, magnitude) > 1)
@@ -95,7 +95,7 @@ Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType 
                                   " (it holds fewer, or integers). Use fewer bits.");
     recipe_.bits = magnitude;
   } else if (kind == Kind::integer || is_integer(type)) {
-    const Range range = range_of(kind, type, magnitude);
+    const Range range = find_range(kind, type, magnitude);
     const double last = range.low + static_cast<double>(range.count - 1);
     const double u = unit_roundoff(type);
     if (magnitude < 0 || round_to(type, range.low) != range.low || round_to(type, last) != last ||

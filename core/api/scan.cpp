@@ -39,7 +39,7 @@ void Scan::operator()(std::int64_t first, std::span<const double> values) {
     found_.elements[next_] = values[static_cast<std::size_t>(indices_[next_] - first)];
 }
 
-Scanned Scan::take() {
+ScanResult Scan::take() {
   found_.sum += carry_;
   found_.rounding /= 1 - unit_;  // u is relative to the value before it was rounded
   return std::move(found_);

@@ -21,7 +21,7 @@ class Scan {
   Scan(DataType type, std::span<const std::int64_t> indices, const ChecksumWeights* weights);
   void operator()(std::int64_t first, std::span<const double> values);
   /// Call it after all elements.
-  Scanned take();
+  ScanResult take();
 
  private:
   void note_bad(std::int64_t first, std::span<const double> values, std::size_t count);
@@ -33,7 +33,7 @@ class Scan {
   const ChecksumWeights* weights_;
   std::size_t next_ = 0;
   double limit_, exact_below_, unit_, carry_ = 0;
-  Scanned found_;
+  ScanResult found_;
 };
 
 }  // namespace assay

@@ -18,7 +18,7 @@ std::mutex of_devices;
 
 bool in_pieces(const TensorSpec& spec) { return spec.layout && !spec.layout->pieces.empty(); }
 
-std::int64_t place_of(const TensorSpec& spec, std::int64_t i) {
+std::int64_t find_place(const TensorSpec& spec, std::int64_t i) {
   if (!spec.layout) return i;
   std::int64_t place = 0;
   for (std::size_t d = spec.dims.size(); d-- > 0; i /= spec.dims[d]) {
@@ -68,7 +68,7 @@ void TensorValues::read_few(std::int64_t first, std::span<double> out) const {
   for (std::size_t i = 0; i < out.size(); ++i)
     device_.copy(bytes.data() + i * size,
                  from + static_cast<std::size_t>(
-                            place_of(copy_->spec(), first + static_cast<std::int64_t>(i))) *
+                            find_place(copy_->spec(), first + static_cast<std::int64_t>(i))) *
                             size,
                  size);
   device_.stream().wait();

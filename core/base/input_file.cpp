@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string kind_of(mode_t mode) {
+std::string name_kind(mode_t mode) {
   if (S_ISREG(mode)) return "";
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a pipe";
@@ -35,7 +35,7 @@ std::string kind_of(mode_t mode) {
 
 std::string kind_that_is_not_read(const fs::path& file) {
   struct stat state {};
-  return ::stat(file.c_str(), &state) == 0 ? kind_of(state.st_mode) : "";
+  return ::stat(file.c_str(), &state) == 0 ? name_kind(state.st_mode) : "";
 }
 
 std::string read_text_file(const fs::path& file, std::uint64_t most) {
@@ -50,7 +50,7 @@ std::string read_text_file(const fs::path& file, std::uint64_t most) {
   }
   struct stat state {};
   if (::fstat(opened.number(), &state) != 0) refuse(file, words(errno), "Check the disk.");
-  const std::string kind = kind_of(state.st_mode);
+  const std::string kind = name_kind(state.st_mode);
   if (kind == "a folder") refuse(file, "it is a folder", "Name a file in it.");
   if (!kind.empty())
     refuse(file, fmt::format("it is {}, which may never end", kind),

@@ -30,7 +30,7 @@ constexpr std::array<RateUnit, 4> rate_units{{{"flops_per_s", "FLOP/s"},
                                               {"figure_of_merit", "B/s", true}}};
 constexpr std::string_view per_second = "_per_s", latency = "loads_per_s";
 
-const RateUnit* unit_of(const std::string& name) {
+const RateUnit* find_unit(const std::string& name) {
   for (const RateUnit& unit : rate_units)
     if (name.ends_with(unit.ending)) return &unit;
   return nullptr;
@@ -78,7 +78,7 @@ std::string human_rate(const std::string& name, double rate) {
   if (name == latency && rate > 0) return human_seconds(1 / rate) + "/load";
   // The unit of the procurement's rules, whatever the size.
   if (name == "figure_of_merit") return fmt::format("{:.3g} TB/s", rate / 1e12);
-  if (const RateUnit* unit = unit_of(name)) return human(rate, std::string(unit->unit));
+  if (const RateUnit* unit = find_unit(name)) return human(rate, std::string(unit->unit));
   const bool counted = name.ends_with(per_second);
   const std::string unit = counted ? name.substr(0, name.size() - per_second.size()) + "/s" : name;
   // A rate of things that are counted (images) has no prefix, as long as it is short.
@@ -86,7 +86,7 @@ std::string human_rate(const std::string& name, double rate) {
 }
 
 std::string rate_label(const std::string& name) {
-  const RateUnit* unit = unit_of(name);
+  const RateUnit* unit = find_unit(name);
   if (unit == nullptr) return "";
   if (unit->whole_name) return name;
   const std::string before = name.substr(0, name.size() - unit->ending.size());

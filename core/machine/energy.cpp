@@ -40,7 +40,7 @@ double since(Clock::time_point start) {
 
 /// The file's first line. CaseError with the system's reason. Opened anew each time, so that a
 /// counter that goes away is seen to.
-std::string line_of(const fs::path& file) {
+std::string read_line(const fs::path& file) {
   char text[64];
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   const ssize_t size = descriptor < 0 ? -1 : ::read(descriptor, text, sizeof text);
@@ -58,7 +58,7 @@ std::string line_of(const fs::path& file) {
 
 /// A number of microjoules, in joules.
 double joules_in(const fs::path& file) {
-  const std::string text = line_of(file);
+  const std::string text = read_line(file);
   const auto microjoules = parse_number<std::uint64_t>(text);
   if (!microjoules)
     throw CaseError(
@@ -83,7 +83,7 @@ class PackageMeter final : public EnergyMeter {
 
 /// The numbers of "intel-rapl:0" and "intel-rapl:0:1" ({0} and {0, 1}). Nothing of other names:
 /// intel-rapl-mmio:0 counts what intel-rapl:0 does.
-std::optional<std::vector<int>> numbers_of(const std::string& name) {
+std::optional<std::vector<int>> read_numbers(const std::string& name) {
   constexpr std::string_view prefix = "intel-rapl:";
   if (!name.starts_with(prefix)) return std::nullopt;
   std::vector<int> numbers;
@@ -150,14 +150,14 @@ Result<std::unique_ptr<EnergyMeter>> package_energy(const fs::path& powercap) {
   std::map<std::vector<int>, fs::path> zones;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(powercap, missing))
-    if (const auto numbers = numbers_of(entry.path().filename().string()))
+    if (const auto numbers = read_numbers(entry.path().filename().string()))
       zones.emplace(*numbers, entry.path());
   std::vector<EnergyDomain> domains;
   std::vector<fs::path> counters;
   std::map<int, std::string> packages;
   try {
     for (const auto& [numbers, zone] : zones) {  // a package comes before its parts
-      std::string name = line_of(zone / "name");
+      std::string name = read_line(zone / "name");
       if (numbers.size() == 1 && name.starts_with("package-")) {
         packages[numbers[0]] = name;
       } else if (numbers.size() == 2 && name == "dram" && packages.contains(numbers[0])) {

@@ -61,7 +61,7 @@ std::string id(const json& hardware, const char* key) {
 }
 
 /// The number of units, or `why` it is not known.
-Units units_of(const json& hardware, std::string& why) {
+Units find_units(const json& hardware, std::string& why) {
   const std::string vendor = id(hardware, "vendor_id");
   if (!vendor.empty()) {
     const std::string family_text = id(hardware, "cpu family"), model_text = id(hardware, "model");
@@ -115,7 +115,7 @@ json theoretical_peaks(const json& hardware) {
   if (!clock.is_number()) return none("the highest clock is not known (no cpufreq)");
   if (!cores.is_number()) return none("the number of cores is not known");
   std::string why;
-  const Units units = units_of(hardware, why);
+  const Units units = find_units(hardware, why);
   if (units.count == 0) return none(why);
   const double hz = clock, number = cores;
   // A multiply-add is two operations.

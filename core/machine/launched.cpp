@@ -18,7 +18,7 @@ namespace assay {
 
 namespace {
 
-std::optional<int> number_of(const char* variable) {
+std::optional<int> read_number(const char* variable) {
   const char* text = std::getenv(variable);
   const auto number = text == nullptr ? std::nullopt : parse_number<int>(text);
   return number && *number >= 0 ? number : std::nullopt;
@@ -35,7 +35,7 @@ constexpr const char* local_ranks[] = {
 
 std::optional<int> local_rank() {
   for (const char* variable : local_ranks)
-    if (const auto number = number_of(variable)) return number;
+    if (const auto number = read_number(variable)) return number;
   return std::nullopt;
 }
 
@@ -47,7 +47,7 @@ constexpr Dialect dialects[] = {
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "srun without MPI"}};
 
 /// The "variables" of a launcher's file.
-nlohmann::json variables_of(const std::filesystem::path& file) {
+nlohmann::json read_variables(const std::filesystem::path& file) {
   const auto launcher =
       nlohmann::json::parse(read_text_file(file, largest_hand_written), nullptr, false);
   if (!launcher.is_object())
@@ -59,9 +59,9 @@ nlohmann::json variables_of(const std::filesystem::path& file) {
 
 /// The launcher is one that only a site's file knows (scripts/launchers/<name>.json).
 std::optional<Launched> by_file(const std::filesystem::path& file) {
-  const nlohmann::json variables = variables_of(file);
+  const nlohmann::json variables = read_variables(file);
   const auto value = [&](const char* what) {
-    return number_of(variables.value(what, std::string()).c_str());
+    return read_number(variables.value(what, std::string()).c_str());
   };
   const auto rank = value("rank"), size = value("size");
   if (!rank || !size || *size <= 0 || *rank >= *size) return std::nullopt;
@@ -87,7 +87,7 @@ Launched by_files() {
 std::vector<std::string> variables_of_files() {
   std::vector<std::string> names;
   for (const std::filesystem::path& file : launcher_files()) {
-    const nlohmann::json variables = variables_of(file);
+    const nlohmann::json variables = read_variables(file);
     for (const auto& [what, variable] : variables.items()) names.push_back(variable);
   }
   return names;
@@ -140,7 +140,7 @@ void forget_launcher() {
 
 Launched launched() {
   for (const Dialect& dialect : dialects) {
-    const auto rank = number_of(dialect.rank), size = number_of(dialect.size);
+    const auto rank = read_number(dialect.rank), size = read_number(dialect.size);
     if (rank && size && *size > 0 && *rank < *size) return {*rank, *size, local_rank(), dialect.by};
   }
   return by_files();

@@ -7,6 +7,6 @@ namespace assay {
 
 /// Number of processors of a place (memory_places()) that this process may use; 0 if there is no
 /// such place.
-int processors_of(const std::string& place);
+int count_processors(const std::string& place);
 
 }  // namespace assay

@@ -69,7 +69,7 @@ bool bind_memory(hwloc_topology_t topology, hwloc_const_bitmap_t nodes,
 }
 
 /// The hardware threads of each core that lie in `within`, core by core.
-std::vector<std::vector<unsigned>> cores_of(const Machine& on, hwloc_const_bitmap_t within) {
+std::vector<std::vector<unsigned>> list_cores(const Machine& on, hwloc_const_bitmap_t within) {
   std::vector<std::vector<unsigned>> cores;
   for (hwloc_obj_t core = nullptr;
        (core = hwloc_get_next_obj_by_type(on.topology.get(), HWLOC_OBJ_CORE, core)) != nullptr;) {
@@ -88,7 +88,7 @@ Result<std::vector<unsigned>> hardware_threads(const Machine& on, hwloc_const_bi
                                                unsigned each, int threads) {
   std::vector<unsigned> chosen;
   std::size_t largest = 0, enough = 0;
-  for (const std::vector<unsigned>& core : cores_of(on, within)) {
+  for (const std::vector<unsigned>& core : list_cores(on, within)) {
     largest = std::max(largest, core.size());
     if (core.size() < each) continue;
     ++enough;
@@ -117,7 +117,8 @@ bool bind_threads(hwloc_topology_t topology, const std::vector<unsigned>& chosen
   return failures == 0;
 }
 
-unsigned number_of(const char* flag, const std::string& text, const char* what, unsigned least) {
+unsigned parse_place_number(const char* flag, const std::string& text, const char* what,
+                            unsigned least) {
   const auto number = parse_number<unsigned>(text);
   if (!number || *number < least)
     throw InputError(fmt::format(
@@ -149,7 +150,7 @@ std::vector<std::pair<std::string, hwloc_obj_t>> all_places() {
   return all;
 }
 
-hwloc_obj_t object_of(const std::string& place) {
+hwloc_obj_t find_object(const std::string& place) {
   for (const auto& [name, object] : all_places())
     if (name == place) return object;
   throw InputError(
@@ -188,10 +189,11 @@ std::optional<std::string> why_not_placed(const Placement& placement, int thread
   if (bound) release(here, threads);
   if (placement.numa == "any" && placement.smt == "any") return std::nullopt;
   const unsigned number =
-      placement.numa == "any" ? 0 : number_of("--numa", placement.numa, "NUMA node", 0);
-  const unsigned each = placement.smt == "any"
-                            ? 0
-                            : number_of("--smt", placement.smt, "number of threads of a core", 1);
+      placement.numa == "any" ? 0 : parse_place_number("--numa", placement.numa, "NUMA node", 0);
+  const unsigned each =
+      placement.smt == "any"
+          ? 0
+          : parse_place_number("--smt", placement.smt, "number of threads of a core", 1);
   if (topology == nullptr) return "hwloc could not read this machine.";
   const Processors within = no_processors();
   hwloc_bitmap_copy(within.get(), here.processors.get());
@@ -241,7 +243,7 @@ std::vector<std::string> numa_nodes() {
 std::vector<std::string> smt_levels() {
   std::size_t most = 1;
   if (machine().topology)
-    for (const std::vector<unsigned>& core : cores_of(machine(), machine().processors.get()))
+    for (const std::vector<unsigned>& core : list_cores(machine(), machine().processors.get()))
       most = std::max(most, core.size());
   std::vector<std::string> all;
   for (std::size_t each = 1; each <= most; ++each) all.push_back(std::to_string(each));
@@ -253,7 +255,7 @@ std::vector<int> full_teams() {
   std::vector<int> all;
   const auto add = [&](hwloc_const_bitmap_t within) {
     all.push_back(hwloc_bitmap_weight(within));
-    all.push_back(static_cast<int>(cores_of(here, within).size()));
+    all.push_back(static_cast<int>(list_cores(here, within).size()));
   };
   if (!here.topology) return all;
   add(here.processors.get());
@@ -273,7 +275,7 @@ std::vector<std::string> memory_places() {
   return names;
 }
 
-int processors_of(const std::string& place) {
+int count_processors(const std::string& place) {
   for (const auto& [name, object] : all_places())
     if (name == place) {
       const Processors within = no_processors();
@@ -290,7 +292,7 @@ std::optional<std::string> why_not_spread(const std::vector<std::string>& places
   std::vector<Processors> within;
   for (const std::string& place : places) {
     within.push_back(no_processors());
-    hwloc_bitmap_and(within.back().get(), here.processors.get(), object_of(place)->cpuset);
+    hwloc_bitmap_and(within.back().get(), here.processors.get(), find_object(place)->cpuset);
     const int processors = hwloc_bitmap_weight(within.back().get());
     if (const auto wanted = std::count(places.begin(), places.end(), place); processors < wanted)
       return fmt::format("{} has {} hardware threads ({} were asked for).", place, processors,
@@ -311,7 +313,7 @@ std::optional<std::string> why_not_spread(const std::vector<std::string>& places
 
 std::shared_ptr<void> memory_at(const std::string& place, std::size_t bytes) {
   const hwloc_topology_t topology = machine().topology.get();
-  const hwloc_obj_t object = object_of(place);
+  const hwloc_obj_t object = find_object(place);
   const bool only = is_only_place(object);
   if (const double left = free_bytes_at(object); !only && static_cast<double>(bytes) > left)
     throw CaseError(fmt::format("{} has {:.3g} GiB left ({:.3g} GiB are needed). Use less.", place,
@@ -328,7 +330,7 @@ std::shared_ptr<void> memory_at(const std::string& place, std::size_t bytes) {
 }
 
 std::string why_not_at(const std::string& place, const void* data, std::size_t bytes) {
-  const hwloc_obj_t object = object_of(place);
+  const hwloc_obj_t object = find_object(place);
   if (is_only_place(object)) return "";
   const Processors nodes = no_processors();
   if (hwloc_get_area_memlocation(machine().topology.get(), data, bytes, nodes.get(),

@@ -36,14 +36,14 @@ std::size_t stack_bytes() {
   return size << 10 * (power < units.size() ? power : 1);
 }
 
-struct Started {
+struct ThreadStart {
   int threads = 0;
   std::string limit;  ///< why there are not more; "" if all started
 };
 
 /// Starts up to `count` threads, all at once as in a team, and ends them. A runtime of OpenMP ends
 /// the process where it cannot start one; pthread_create() tells it, whatever the limit is.
-Started start_threads(int count) {
+ThreadStart start_threads(int count) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stack_bytes());  // of no effect if it is too small
@@ -53,7 +53,7 @@ Started start_threads(int count) {
     const std::lock_guard opened(*static_cast<std::mutex*>(gate));
     return nullptr;
   };
-  Started all;
+  ThreadStart all;
   std::vector<pthread_t> started;
   started.reserve(static_cast<std::size_t>(std::max(count, 0)));  // nothing may fail later
   std::mutex gate;
@@ -114,7 +114,7 @@ std::optional<std::string> why_not_threads(int threads) {
   // The threads of earlier teams wait for the next one: they end first, or they would be counted
   // beside those of the trial.
   if (omp_pause_resource_all(omp_pause_soft) == 0)
-    if (const Started started = start_threads(threads - 1); !started.limit.empty())
+    if (const ThreadStart started = start_threads(threads - 1); !started.limit.empty())
       return fmt::format(
           "{} threads were asked for, the system starts {} ({}). Raise the limit or ask for fewer.",
           threads, 1 + started.threads, started.limit);

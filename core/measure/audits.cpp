@@ -24,7 +24,7 @@ constexpr auto pause = std::chrono::milliseconds(20);
 
 Audits::Audits(Sampler& sampler, Communicator& ranks)
     : sampler_(sampler), ranks_(ranks), random_(std::random_device{}()) {
-  found_.passed = true;
+  verification_.passed = true;
 }
 
 std::vector<Audits::Moment> Audits::plan(int count, double elapsed) {
@@ -44,12 +44,12 @@ std::vector<Audit> Audits::last(bool slow) {
 }
 
 double Audits::checked_run(Audit kind) {
-  Verification verification = found_;
+  Verification verification = verification_;
   double seconds = sampler_.audit(kind, verification);
   sampler_.settle();
   ranks_.allreduce_max(std::span(&seconds, 1));
   ++runs_;
-  if (found_.passed) found_ = verification;
+  if (verification_.passed) verification_ = verification;
   if (kind == Audit::poisoned_outputs)
     fastest_ = fastest_ < 0 ? seconds : std::min(fastest_, seconds);
   return seconds;
@@ -63,7 +63,7 @@ bool Audits::run(Audit kind, bool samples_follow) {
     sampler_.settle();
   }
   seconds_ += seconds_since(start);
-  double wrong = found_.passed ? 0 : 1;
+  double wrong = verification_.passed ? 0 : 1;
   ranks_.allreduce_max(std::span(&wrong, 1));
   return wrong == 0;
 }

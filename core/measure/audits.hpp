@@ -47,7 +47,7 @@ class Audits {
   void compare_with(double median);
 
   /// The first failed audit of this rank, or the latest one if none has failed.
-  const Verification& found() const { return found_; }
+  const Verification& verification() const { return verification_; }
   /// Number of audited runs.
   int runs() const { return runs_; }
   /// Wall-clock seconds that all audits took.
@@ -60,7 +60,7 @@ class Audits {
   Sampler& sampler_;
   Communicator& ranks_;
   std::mt19937_64 random_;
-  Verification found_;
+  Verification verification_;
   double fastest_ = -1;  ///< seconds of the fastest run with poisoned outputs; -1: none yet
   double seconds_ = 0;
   int runs_ = 0;

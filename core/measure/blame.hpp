@@ -49,7 +49,7 @@ struct Blame {
     double cost_s = 0, cost = 0;  ///< cost: part of `seconds`
   };
   std::string unsupported{};  ///< if not empty, there is nothing else
-  std::string of{};           ///< name of the seconds
+  std::string period{};       ///< name of the seconds
   bool on_host = true;        ///< the ranks compute on processors, whose time tells what they did
   double events = 0, seconds = 0;
   double runs = 0;           ///< steps, or rounds, that have the events

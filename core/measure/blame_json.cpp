@@ -101,7 +101,7 @@ void to_json(json& document, const Blame& blame) {
     document = {{"unsupported", blame.unsupported}};
     return;
   }
-  document = {{"of", blame.of},
+  document = {{"of", blame.period},
               {"on_host", blame.on_host},
               {"events", static_cast<std::int64_t>(blame.events)},
               {"runs", static_cast<std::int64_t>(blame.runs)},
@@ -119,7 +119,7 @@ void from_json(const json& document, Blame& blame) {
     reason->get_to(blame.unsupported);
     return;
   }
-  document.at("of").get_to(blame.of);
+  document.at("of").get_to(blame.period);
   document.at("on_host").get_to(blame.on_host);
   document.at("events").get_to(blame.events);
   document.at("runs").get_to(blame.runs);

@@ -150,13 +150,13 @@ std::optional<Blame::Links> BlameRecorder::links(const Blame& blame) const {
   if (!measured) return std::nullopt;
   links.network = network.name;
   links.bytes = static_cast<double>(measured->bytes);
-  links.typical_s = measured->found.typical;
-  for (const LinkFindings::Slow& slow : measured->found.slow)
+  links.typical_s = measured->findings.typical;
+  for (const LinkFindings::Slow& slow : measured->findings.slow)
     links.slow.push_back({slow.name, slow.ratio});
   return links;
 }
 
-Blame BlameRecorder::found() {
+Blame BlameRecorder::make_blame() {
   Blame blame;
   constexpr double jumped = 1e300;
   const std::vector<double> errors = all_numbers(std::min(error_, jumped), ranks_);
@@ -165,7 +165,7 @@ Blame BlameRecorder::found() {
     blame.unsupported = "the clock of a rank has jumped";
     return blame;
   }
-  blame.of = job_.of;
+  blame.period = job_.period;
   blame.on_host = job_.device.empty();
   blame.events = static_cast<double>(runs_.kept().size());
   blame.runs = static_cast<double>(runs_.runs());

@@ -36,7 +36,7 @@ class ThinnedRuns {
 
 /// The job whose ranks are recorded.
 struct RecordedJob {
-  std::string of{};  ///< name of its arrivals
+  std::string period{};  ///< name of its arrivals
   JobNetwork network{};
   std::string device{};  ///< of this rank; "": the processors that it may use
 };
@@ -50,7 +50,7 @@ class BlameRecorder {
   /// 65536 events are kept, and 2^20 of all ranks together (ThinnedRuns). Collective.
   void end(const std::vector<Arrival>& arrivals);
   /// Makes one table from the records of all ranks, equal on all. Collective.
-  Blame found();
+  Blame make_blame();
 
  private:
   void take_largest(std::vector<double>& numbers) const;

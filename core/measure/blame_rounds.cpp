@@ -30,7 +30,7 @@ std::uint64_t make_steps(std::uint64_t steps) {
 }
 
 /// Steps of work that rank 0 makes in so many seconds: all ranks have the same work.
-std::uint64_t steps_of(double seconds, Communicator& ranks) {
+std::uint64_t count_steps(double seconds, Communicator& ranks) {
   constexpr std::uint64_t tried = 200000;
   double least = 1;
   for (int i = 0; i < 5; ++i) {
@@ -55,7 +55,7 @@ Blame blame_in_rounds(Workload& workload, Sampler& sampler, Communicator& ranks,
   }
   const auto rounds = static_cast<int>(
       std::clamp(part_of_max_time * options.max_time / round, least_rounds, most_rounds));
-  const std::uint64_t steps = steps_of(seconds, ranks);
+  const std::uint64_t steps = count_steps(seconds, ranks);
   std::vector<Arrival> arrivals;
   arrivals.reserve(static_cast<std::size_t>(rounds));
   sampler.set_deadline(std::nullopt);
@@ -80,7 +80,7 @@ Blame blame_in_rounds(Workload& workload, Sampler& sampler, Communicator& ranks,
   sampler.settle();
   recorder.end(arrivals);
   workload.take_done();  // these runs are no samples
-  return recorder.found();
+  return recorder.make_blame();
 }
 
 }  // namespace assay

@@ -30,7 +30,7 @@ struct Need {
   double set = 0, workspace = 0, staging = 0;
 };
 
-Need need_of(const std::vector<TensorSpec>& specs) {
+Need compute_need(const std::vector<TensorSpec>& specs) {
   Need need;
   for (const TensorSpec& spec : specs) {
     if (spec.role == Role::workspace) {
@@ -76,7 +76,7 @@ void refuse_too_large(const Need& need, std::size_t count, double available, boo
 
 BufferSets::BufferSets(Device& device, std::vector<TensorSpec> specs, bool cold, int ranks_here)
     : device_(device), specs_(std::move(specs)) {
-  Need need = need_of(specs_);
+  Need need = compute_need(specs_);
   // On other devices parts of a tensor are moved and compared at a time.
   constexpr double most_staging = 96.0 * 1024 * 1024;
   if (device_.name() != "cpu") need.staging = std::min(need.staging, most_staging);

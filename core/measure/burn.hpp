@@ -57,8 +57,8 @@ struct BurnFault {
   int rank = 0;
   std::string host{}, data{};
   std::string place{};  ///< "dst[3,1,0,7]", or the first byte of a layout without indices
-  std::string expected{}, found{}, differing_bits{};  ///< of that element, in hexadecimal
-  double elements = 0;                                ///< that differ
+  std::string expected{}, actual{}, differing_bits{};  ///< of that element, in hexadecimal
+  double elements = 0;                                 ///< that differ
   std::string device{};      ///< of several in a host: its address; else empty
   std::string processors{};  ///< on which the thread ran that submits, and those that it may use
   std::optional<double> temperature_celsius{}, clock_hz{};  ///< of the device, or of the host
@@ -123,7 +123,7 @@ double poisson_limit(double events, double hours);
 /// it, any other change with all but 2^-64 of chance.
 std::uint64_t hash_bytes(const void* data, std::size_t bytes);
 
-/// Sets place, expected, found, differing_bits and elements of `fault` from two copies of outputs.
+/// Sets place, expected, actual, differing_bits and elements of `fault` from two copies of outputs.
 /// Returns elements that differ: of each output all, or very many from its first to its last.
 BurnTarget::Elements locate(const std::vector<BurnOutput>& actual,
                             const std::vector<BurnOutput>& expected, BurnFault& fault);

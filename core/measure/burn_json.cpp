@@ -58,7 +58,7 @@ void to_json(json& document, const BurnFault& fault) {
               {"data", fault.data},
               {"place", known(fault.place)},
               {"expected", known(fault.expected)},
-              {"found", known(fault.found)},
+              {"found", known(fault.actual)},
               {"differing_bits", known(fault.differing_bits)},
               {"elements", whole(fault.elements)},
               {"device", known(fault.device)},
@@ -74,7 +74,7 @@ void from_json(const json& document, BurnFault& fault) {
   document.at("data").get_to(fault.data);
   read(document.at("place"), fault.place);
   read(document.at("expected"), fault.expected);
-  read(document.at("found"), fault.found);
+  read(document.at("found"), fault.actual);
   read(document.at("differing_bits"), fault.differing_bits);
   document.at("elements").get_to(fault.elements);
   read(document.at("device"), fault.device);

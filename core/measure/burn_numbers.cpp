@@ -121,7 +121,7 @@ BurnTarget::Elements locate(const std::vector<BurnOutput>& actual,
       fault.place = plain ? element_name(spec, static_cast<std::int64_t>(at / size))
                           : fmt::format("{}, byte {}", spec.name, at);
       fault.expected = hexadecimal(right + at, size);
-      fault.found = hexadecimal(mine + at, size);
+      fault.actual = hexadecimal(mine + at, size);
       std::vector<std::byte> bits(size);
       for (std::size_t k = 0; k < size; ++k) bits[k] = mine[at + k] ^ right[at + k];
       fault.differing_bits = hexadecimal(bits.data(), size);
@@ -143,7 +143,7 @@ BurnVerdict judge(const Burn& burn) {
     if (!fault.processors.empty()) text += ", processor " + fault.processors;
     if (!fault.place.empty())
       text += fmt::format(": {} is {}, expected {} (bits {} differ; {:.0f} elements)", fault.place,
-                          fault.found, fault.expected, fault.differing_bits, fault.elements);
+                          fault.actual, fault.expected, fault.differing_bits, fault.elements);
     return text + (fault.remark.empty() ? "" : "; " + fault.remark);
   };
   const auto counted = [&](double number, const char* what) {

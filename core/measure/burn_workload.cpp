@@ -65,7 +65,7 @@ std::uint64_t VerifiedWorkload::digest() {
       parts[1] = hash_bytes(tensor.data(), tensor.spec().bytes);
     } else {
       const ChecksumWeights weights(tensor.spec().dims, setup_.seed + i);
-      const Scanned scanned = device_.scan(tensor, {}, &weights);
+      const ScanResult scanned = device_.scan(tensor, {}, &weights);
       parts[1] = std::bit_cast<std::uint64_t>(scanned.sum) +
                  static_cast<std::uint64_t>(scanned.bad) * 0x9E3779B97F4A7C15u;
     }

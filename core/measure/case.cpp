@@ -9,7 +9,7 @@
 namespace assay {
 
 void to_json(nlohmann::json& json, const Part& part) {
-  json = {{"list", part.list}, {"whole", part.whole}, {"repeat", part.repeat}, {"of", part.of}};
+  json = {{"list", part.list}, {"whole", part.whole}, {"repeat", part.repeat}, {"of", part.total}};
 }
 
 void from_json(const nlohmann::json& json, Part& part) {
@@ -59,9 +59,9 @@ Dimension make_dimension(std::string name, std::string help, std::vector<std::st
           .omit = std::move(omit)};
 }
 
-Dimension found_dimension(std::string name, std::string prefix) {
+Dimension determined_dimension(std::string name, std::string prefix) {
   Dimension dimension = make_dimension(std::move(name), "", {}, {}, std::move(prefix));
-  dimension.traits.found = true;
+  dimension.traits.determined = true;
   return dimension;
 }
 

@@ -23,7 +23,7 @@ struct Dimension {
   std::string omit;
   struct Traits {
     bool plugin = false;  ///< values are names of plugins; the environment records their software
-    bool found = false;   ///< Benchmark::complete determines the value: no flag, no suite key
+    bool determined = false;  ///< Benchmark::complete determines the value: no flag, no suite key
     bool over_suite = false;  ///< the flag may be given with --suite and applies to all its cases
     bool in_id = true;        ///< false: does not affect what is measured (the path of a file)
     /// A process can have only one value (it opens one library): `assay run` starts a process for
@@ -53,8 +53,8 @@ struct Dimension {
 Dimension make_dimension(std::string name, std::string help, std::vector<std::string> values,
                          std::vector<std::string> defaults, std::string prefix = "",
                          std::string omit = "");
-/// A dimension whose value Benchmark::complete determines (Dimension::Traits::found).
-Dimension found_dimension(std::string name, std::string prefix);
+/// A dimension whose value Benchmark::complete determines (Dimension::Traits::determined).
+Dimension determined_dimension(std::string name, std::string prefix);
 
 /// Values by name of dimension.
 using Settings = std::map<std::string, std::string>;
@@ -64,7 +64,7 @@ struct Part {
   std::string list;   ///< the list with its overrides: "resnet50@mb32"
   std::string whole;  ///< name of the whole list: "the convolutions of ResNet-50 v1.5"
   int repeat = 1;     ///< number of times that the whole has this problem
-  int of = 1;         ///< sum of `repeat` over all problems of the list
+  int total = 1;      ///< sum of `repeat` over all problems of the list
   bool operator==(const Part&) const = default;
 };
 /// The object in "part_of" of a row.

@@ -20,13 +20,13 @@ namespace {
 
 /// The value that an element should have. The value of a tensor is representable: where it equals
 /// the expected value, rounding changes nothing.
-double target_of(DataType type, const Expected& want, double value) {
+double find_target(DataType type, const Expected& want, double value) {
   return want.max_bound != 0 || value == want.value ? want.value : round_to(type, want.value);
 }
 
 void add(ElementComparison& comparison, DataType type, std::int64_t index, double value,
          const Expected& want) {
-  comparison.add(index, value, target_of(type, want, value), no_result(type, value), want);
+  comparison.add(index, value, find_target(type, want, value), no_result(type, value), want);
 }
 
 void tell(const ElementComparison& comparison, OutputCheck& check) {
@@ -58,7 +58,7 @@ std::string undecided_text(const TensorSpec& spec, const ElementComparison& comp
 std::string wrong_text(const TensorSpec& spec, const ElementComparison& comparison) {
   return fmt::format(
       "{} is {} (expected {} {}; {} of {} checked elements are wrong)",
-      element_name(spec, comparison.worst), comparison.found, comparison.target,
+      element_name(spec, comparison.worst), comparison.actual, comparison.target,
       comparison.bound == 0 ? "exactly" : fmt::format("within {:.3g}", comparison.bound),
       comparison.wrong, comparison.count);
 }
@@ -171,9 +171,10 @@ std::optional<ElementComparison> compare_there(Device& device, Tensor& tensor,
   Prover* const prover = device.prover();
   if (prover == nullptr || !expectation.whole || !expectation.formula) return std::nullopt;
   const ElementFormula& formula = *expectation.formula;
-  const std::string what = fmt::format("{} {}{} {}", belief_of(formula, *expectation.inputs),
-                                       static_cast<int>(tensor.spec().type),
-                                       order_of(tensor.spec()), fmt::join(tensor.spec().dims, " "));
+  const std::string what =
+      fmt::format("{} {}{} {}", describe_belief(formula, *expectation.inputs),
+                  static_cast<int>(tensor.spec().type), describe_order(tensor.spec()),
+                  fmt::join(tensor.spec().dims, " "));
   if (prover->is_new(what)) {
     if (!believe(*prover, tensor.spec(), expectation)) return std::nullopt;
     prover->believe(what);
@@ -232,9 +233,9 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
     comparison.add(range.take());
     return scan.take();
   };
-  const Scanned scanned = all != nullptr || (expectation.whole && !there)
-                              ? on_host()
-                              : device.scan(tensor, expectation.indices, weights);
+  const ScanResult scanned = all != nullptr || (expectation.whole && !there)
+                                 ? on_host()
+                                 : device.scan(tensor, expectation.indices, weights);
   for (std::size_t i = 0; i < expectation.indices.size(); ++i)
     add(comparison, spec.type, expectation.indices[i], scanned.elements[i],
         expectation.expected[i]);

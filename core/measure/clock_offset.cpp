@@ -74,7 +74,7 @@ void OffsetEstimate::add(double asked, double theirs, double answered) {
   any_ = true;
 }
 
-ClockOffset OffsetEstimate::found() const {
+ClockOffset OffsetEstimate::middle() const {
   const double error =
       any_ && low_ <= high_ ? (high_ - low_) / 2 : std::numeric_limits<double>::infinity();
   return {at_, (low_ + high_) / 2, error};
@@ -93,7 +93,7 @@ ClockOffset clock_offset(Communicator& ranks) {
       std::find(clocks.begin(), clocks.end(), clocks[static_cast<std::size_t>(ranks.rank())]) -
       clocks.begin();
   ClockOffset mine{raw_seconds(), 0, 0};
-  if (first == ranks.rank() && first > 0) mine = estimate.found();
+  if (first == ranks.rank() && first > 0) mine = estimate.middle();
   constexpr double jumped = 1e300;  // all_numbers() has finite numbers
   const auto of_first = static_cast<std::size_t>(first);
   mine.offset = all_numbers(mine.offset, ranks).at(of_first);

@@ -24,7 +24,7 @@ class OffsetEstimate {
   /// answered - theirs, whatever time either way took.
   void add(double asked, double theirs, double answered);
   /// The middle of what all messages leave possible at the time of the last one.
-  ClockOffset found() const;
+  ClockOffset middle() const;
 
  private:
   double low_ = 0, high_ = 0, at_ = 0;

@@ -52,7 +52,7 @@ Seconds throttled_between(const DeviceState& before, const DeviceState& after, d
 }
 
 /// The sums for the reasons that both have.
-Seconds sum_of(const Seconds& a, const Seconds& b) {
+Seconds add_seconds(const Seconds& a, const Seconds& b) {
   Seconds all;
   for (const auto& [reason, seconds] : a)
     if (const auto other = b.find(reason); other != b.end()) all[reason] = seconds + other->second;
@@ -110,10 +110,10 @@ void DeviceWatch::end() noexcept {
   seconds_ += passed;
   const Seconds throttled =
       last_ && after_ ? throttled_between(*last_, *after_, passed) : Seconds{};
-  throttled_s_ = throttled_s_ ? sum_of(*throttled_s_, throttled) : throttled;
+  throttled_s_ = throttled_s_ ? add_seconds(*throttled_s_, throttled) : throttled;
 }
 
-json DeviceWatch::found() const {
+json DeviceWatch::summarize() const {
   json mine;
   if (before_ && after_) {
     mine = {{"before", state_json(*before_)},

@@ -30,7 +30,7 @@ class DeviceWatch {
   void end() noexcept;
   /// row.device_state of the result's schema: that of the rank whose device was throttled most;
   /// null if no device tells anything. Collective.
-  nlohmann::json found() const;
+  nlohmann::json summarize() const;
 
  private:
   std::optional<DeviceState> read() const noexcept;

@@ -23,7 +23,7 @@ constexpr double updates_of_interval = 20;
 constexpr double least_filled = 0.95;
 
 /// The host and the names of the domains: what several ranks of a host share has one key.
-std::string key_of(const Communicator& ranks, const EnergyMeter& meter) {
+std::string make_key(const Communicator& ranks, const EnergyMeter& meter) {
   std::string key = ranks.host();
   for (const EnergyDomain& domain : meter.domains()) key += "\n" + domain.name;
   return key;
@@ -48,7 +48,7 @@ EnergyCount::EnergyCount(Workload& workload, Communicator& ranks) : ranks_(ranks
   if (const auto* const refusal = std::get_if<Unsupported>(&meter))
     reason_ = refusal->reason;
   else
-    key = key_of(ranks, *std::get<EnergyMeter*>(meter));
+    key = make_key(ranks, *std::get<EnergyMeter*>(meter));
   const std::vector<std::string> keys = ranks.allgather(key);
   const auto first = std::find(keys.begin(), keys.end(), key) - keys.begin();
   if (key.empty() || first != ranks.rank()) return;
@@ -106,7 +106,7 @@ std::string EnergyCount::why_not() const {
   return "";
 }
 
-Energy EnergyCount::found() {
+Energy EnergyCount::compute() {
   json mine = {{"host", ranks_.host()}, {"reason", why_not()}, {"joules", json::object()}};
   if (meter_ != nullptr && runs_ > 0)
     for (std::size_t i = 0; i < joules_.size(); ++i)

@@ -40,7 +40,7 @@ class EnergyCount {
   void end(double runs, double seconds) noexcept;
 
   /// The result. Collective; call it once, after the last interval.
-  Energy found();
+  Energy compute();
 
  private:
   bool reads() const { return meter_ != nullptr && reason_.empty(); }

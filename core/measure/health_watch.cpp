@@ -61,7 +61,7 @@ std::string HealthWatch::end() {
       after_->device, fmt::join(errors, ", "));
 }
 
-json HealthWatch::found() const {
+json HealthWatch::summarize() const {
   json mine;
   if (before_ && after_)
     mine = {{"device", after_->device},

@@ -21,7 +21,7 @@ class HealthWatch {
   std::string end();
   /// row.device_health of the result's schema: an entry for each device of the ranks, once. The
   /// list after end(), else an empty one. Collective.
-  nlohmann::json found() const;
+  nlohmann::json summarize() const;
 
  private:
   std::optional<DeviceHealth> read() const;

@@ -100,7 +100,8 @@ std::vector<std::vector<int>> pairings(int ranks, int rounds) {
   return all;
 }
 
-LinkFindings links_of(const std::vector<PairTime>& pairs, const std::vector<std::string>& hosts) {
+LinkFindings judge_links(const std::vector<PairTime>& pairs,
+                         const std::vector<std::string>& hosts) {
   const bool several = std::set<std::string>(hosts.begin(), hosts.end()).size() > 1;
   const auto name = [&](int rank) {
     return several ? hosts[static_cast<std::size_t>(rank)] : fmt::format("rank{}", rank);
@@ -183,7 +184,7 @@ std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& me
   auto bytes = static_cast<double>(measured.bytes);
   ranks.allreduce_max(std::span(&bytes, 1));
   measured.bytes = static_cast<std::int64_t>(bytes);
-  measured.found = links_of(pairs, hosts);
+  measured.findings = judge_links(pairs, hosts);
   return measured;
 }
 

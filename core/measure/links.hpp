@@ -50,11 +50,11 @@ struct LinkFindings {
 /// `hosts`: of each rank. With several hosts, pairs inside of one do not count. A typical time is
 /// the lower median of the pairs without the slowest, of which as many are left out as the host
 /// with the most pairs has, so that one bad host spoils it nowhere.
-LinkFindings links_of(const std::vector<PairTime>& pairs, const std::vector<std::string>& hosts);
+LinkFindings judge_links(const std::vector<PairTime>& pairs, const std::vector<std::string>& hosts);
 
 struct MeasuredLinks {
   std::int64_t bytes = 0;  ///< of a message
-  LinkFindings found;
+  LinkFindings findings;
 };
 /// The links between hosts, by messages between the first rank of each: all pairs of a round at
 /// once, of a length that takes at least 20 ms, or 16 MiB. Nothing if there are too few hosts to

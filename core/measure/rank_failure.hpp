@@ -51,7 +51,7 @@ void throw_on_all(Communicator& ranks, const Body& body) {
 /// Unsupported on any rank, every rank gets its reason: ranks with a result would else go on, and
 /// wait for one without. If it throws on any rank, as throw_on_all(). Collective.
 template <class T, class Body>
-Result<T> made_on_all(Communicator& ranks, const Body& body) {
+Result<T> make_on_all(Communicator& ranks, const Body& body) {
   Result<T> result = Unsupported{};
   throw_on_all(ranks, [&] { result = body(); });
   const auto* const refusal = std::get_if<Unsupported>(&result);

@@ -245,7 +245,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
       if (!why.empty()) return {Severity::failed, std::move(why)};
       return {};
     });
-  if (good) outcome.device_health = health.found();
+  if (good) outcome.device_health = health.summarize();
   if (!good) outcome.timing.reset();
   outcome.executed = workload->executed();
   outcome.work = amounts.empty() ? workload->work() : amounts;

@@ -16,7 +16,7 @@ namespace {
 /// Marks beside those of the sample, 0 and 1.
 constexpr int before_all = 14, behind_all = 15;
 
-std::string text_of(const std::exception_ptr& failure) {
+std::string describe_failure(const std::exception_ptr& failure) {
   if (!failure) return "";
   try {
     std::rethrow_exception(failure);
@@ -101,7 +101,7 @@ double Sampler::once() noexcept {
     return seconds / batch_;
   } catch (...) {
     failure_ = std::current_exception();
-    report_rank_failure(ranks_, text_of(failure_).substr(1));
+    report_rank_failure(ranks_, describe_failure(failure_).substr(1));
     return 0;
   }
 }
@@ -157,7 +157,7 @@ double Sampler::clock() noexcept {
 void Sampler::settle() {
   if (others_agree(false)) return;
   if (lost_ || ranks_.size() == 1) std::rethrow_exception(failure_);
-  const Agreement failures(text_of(failure_), ranks_);
+  const Agreement failures(describe_failure(failure_), ranks_);
   if (failure_) std::rethrow_exception(failure_);
   if (failures.none())
     throw CaseError("a rank failed (it gave no reason). This rank stopped with it.");

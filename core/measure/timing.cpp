@@ -182,12 +182,12 @@ class Measurement {
     if (right) run_for_energy();
     timing_.blame = find_blame(right);
     check_.expect_samples(timing_.samples);
-    timing_.energy = energy_.found();
-    timing_.device_state = watch_.found();
+    timing_.energy = energy_.compute();
+    timing_.device_state = watch_.summarize();
     timing_.stopped_by = text(decision);
     for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind, false);
     if (right) audits_.compare_with(median(timing_.samples));
-    timing_.audits = audits_.found();
+    timing_.audits = audits_.verification();
     timing_.audited_runs = audits_.runs();
     ranks_.allreduce_max(wins_);  // each rank knows its own count alone
     timing_.slowest_rank =
@@ -316,7 +316,7 @@ class Measurement {
   /// Finds slow ranks by the arrivals in the samples, or else in rounds of their own. Collective.
   std::optional<Blame> find_blame(bool right) {
     if (ranks_.size() == 1 || !right) return std::nullopt;
-    if (recorder_) return recorder_->found();
+    if (recorder_) return recorder_->make_blame();
     if (source_.kind != ArrivalSource::Kind::collective) {
       Blame none;
       none.unsupported = source_.unsupported.empty()

@@ -89,19 +89,19 @@ Values Verifier::whole_values(std::size_t set, const TensorSpec& spec, Draw draw
   return full;
 }
 
-std::uint64_t Verifier::seed_of(Draw draw) const {
+std::uint64_t Verifier::make_seed(Draw draw) const {
   return mixed(setup_.seed, static_cast<std::uint64_t>(draw.number));
 }
 
-std::optional<Values> Verifier::part_of(const Values& whole, const TensorSpec& spec,
-                                        Draw draw) const {
+std::optional<Values> Verifier::find_part(const Values& whole, const TensorSpec& spec,
+                                          Draw draw) const {
   if (draw.exact || draw.number == 0) return std::nullopt;
-  return oracle_.of_later_draw(spec, whole, setup_.reference_budget, seed_of(draw));
+  return oracle_.of_later_draw(spec, whole, setup_.reference_budget, make_seed(draw));
 }
 
 Values Verifier::values(std::size_t set, const TensorSpec& spec, Draw draw) const {
   Values whole = whole_values(set, spec, draw);
-  return part_of(whole, spec, draw).value_or(std::move(whole));
+  return find_part(whole, spec, draw).value_or(std::move(whole));
 }
 
 void Verifier::fill(std::size_t set, Draw draw, double budget_part) {
@@ -120,7 +120,7 @@ bool Verifier::restore(std::size_t set) {
   std::optional<SetState> timed = std::exchange(timed_[set], std::nullopt);
   const Draw draw = states_[set].draw;
   const auto in_part = [&](const TensorSpec& spec) {
-    return is_input(spec) && part_of(whole_values(set, spec, draw), spec, draw);
+    return is_input(spec) && find_part(whole_values(set, spec, draw), spec, draw);
   };
   if (!timed || std::ranges::none_of(buffers_.specs(), in_part)) return false;
   states_[set] = std::move(*timed);
@@ -144,7 +144,7 @@ void Verifier::write(std::size_t set, const std::function<bool(const TensorSpec&
 /// evenly spread.
 std::vector<std::int64_t> Verifier::sample(std::size_t set, std::size_t output) {
   const SetState& state = states_[set];
-  const std::uint64_t seed = seed_of(state.draw);
+  const std::uint64_t seed = make_seed(state.draw);
   const TensorSpec& spec = buffers_.specs()[output];
   if (state.budget_part > 0)
     return oracle_.sample(spec, setup_.reference_budget * state.budget_part, seed);
@@ -169,7 +169,7 @@ Inputs Verifier::inputs(std::size_t set) const {
   return inputs;
 }
 
-std::uint64_t Verifier::seed_of(std::size_t set, std::size_t output) const {
+std::uint64_t Verifier::make_seed(std::size_t set, std::size_t output) const {
   const auto draw = static_cast<std::uint64_t>(states_[set].draw.number);
   return mixed(setup_.seed, draw * 1000003 + set * 101 + output + 1);
 }
@@ -202,7 +202,7 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   expectation.indices = sample(set, output);
   expectation.expected.resize(expectation.indices.size());
   oracle_.expect(spec, inputs, executed_(), draw.exact, expectation.indices, expectation.expected);
-  add_checksum(expectation, spec, inputs, draw.exact, seed_of(set, output));
+  add_checksum(expectation, spec, inputs, draw.exact, make_seed(set, output));
   return expectation;
 }
 
@@ -323,7 +323,7 @@ void Verifier::judge_relations(std::size_t set, const Outputs& outputs, const st
                                Verification& result) {
   std::vector<std::string> names;
   for (const Relation& relation :
-       oracle_.relations(inputs(set), outputs, executed_(), seed_of(set, 0))) {
+       oracle_.relations(inputs(set), outputs, executed_(), make_seed(set, 0))) {
     names.push_back(relation.name);
     if (result.wrong()) continue;  // the first is the reason
     OutputCheck check;

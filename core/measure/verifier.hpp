@@ -80,13 +80,13 @@ class Verifier {
   /// The same before Oracle::of_later_draw.
   Values whole_values(std::size_t set, const TensorSpec& spec, Draw draw) const;
   /// Oracle::of_later_draw of `whole`; nothing if the draw uses all of it.
-  std::optional<Values> part_of(const Values& whole, const TensorSpec& spec, Draw draw) const;
+  std::optional<Values> find_part(const Values& whole, const TensorSpec& spec, Draw draw) const;
   void write(std::size_t set, const std::function<bool(const TensorSpec&)>& chosen) const;
-  std::uint64_t seed_of(Draw draw) const;
+  std::uint64_t make_seed(Draw draw) const;
   /// The data of the inputs of a set, and of outputs that are checked whole (Oracle::whole).
   Inputs inputs(std::size_t set) const;
   /// Seed of the checksum's weights, or of the oracle's random vectors.
-  std::uint64_t seed_of(std::size_t set, std::size_t output) const;
+  std::uint64_t make_seed(std::size_t set, std::size_t output) const;
   std::vector<std::int64_t> sample(std::size_t set, std::size_t output);
   std::vector<Expectation> expect(std::size_t set);
   Expectation expect(std::size_t set, std::size_t output, const Inputs& inputs);

@@ -52,11 +52,12 @@ class Benchmark {
   /// The descriptors that a text denotes, each valid for canonical(); several for a range of sizes
   /// ("8:64M:2"). The default is the text itself.
   virtual std::vector<std::string> descriptors(const std::string& text) const { return {text}; }
-  /// Completes the settings of a case before its id is made: sets the dimensions that are `found`,
-  /// and gives a dimension that has no effect a fixed value, so that equal work has one id. Returns
-  /// them as a struct of the benchmark's own, which becomes Case::typed: the functions below take
-  /// their values from there (typed_settings()). Throws InputError for settings that exclude each
-  /// other. If it makes collective calls, all processes make the same ones.
+  /// Completes the settings of a case before its id is made: sets the dimensions that are
+  /// `determined`, and gives a dimension that has no effect a fixed value, so that equal work has
+  /// one id. Returns them as a struct of the benchmark's own, which becomes Case::typed: the
+  /// functions below take their values from there (typed_settings()). Throws InputError for
+  /// settings that exclude each other. If it makes collective calls, all processes make the same
+  /// ones.
   virtual std::any complete(Settings&, const RankCount&) const { return {}; }
   /// Throws InputError for cases that one command cannot have together: two that write one file.
   virtual void expect_compatible(const std::vector<Case>&) const {}
@@ -96,7 +97,7 @@ Dimension backend(const std::string& operation, std::vector<std::string> default
 /// - "networks on cpu", "networks on gpu": has the costly operations of networks;
 /// - "fallback": computes what the chosen backend lacks.
 /// They are in the order of their names.
-std::vector<std::string> backends_of(const std::string& operation);
+std::vector<std::string> list_backends(const std::string& operation);
 /// True if the operations of the backend are known: those of other plugins are not.
 bool is_known_backend(const std::string& name);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);

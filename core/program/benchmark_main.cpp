@@ -63,8 +63,8 @@ void select_library(Backend& backend, const Options& options) {
 
 /// The environment with the versions of every plugin that the cases name or may choose, and of all
 /// hosts.
-json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, Plugins& plugins,
-                    Communicator& ranks) {
+json record_environment(const Benchmark& benchmark, const std::vector<Case>& cases,
+                        Plugins& plugins, Communicator& ranks) {
   std::map<std::string, Options> first;  // of each plugin
   for (const Dimension& axis : all_dimensions(benchmark))
     for (const Case& selected : cases)
@@ -117,7 +117,7 @@ bool is_wrong(const Row& row) { return !row.is_ok() && row.status != "unsupporte
 /// and a resumed run repeats it.
 void expect_opened(const Benchmark& benchmark, const Case& selected, Plugins& plugins,
                    const std::vector<std::string>& opened) {
-  for (const std::string& name : plugins_of(benchmark, selected.settings)) {
+  for (const std::string& name : list_plugins(benchmark, selected.settings)) {
     if (std::find(opened.begin(), opened.end(), name) == opened.end()) continue;
     const Result<Backend*> backend = plugins.open(name);
     if (const auto* const refusal = std::get_if<Unsupported>(&backend))
@@ -147,7 +147,7 @@ Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Cas
 
 /// The baselines that the command line names. Cases from the command line that name no baseline
 /// have those of the shipped suite that bears the benchmark's name.
-std::vector<Baseline> baselines_of(const std::string& benchmark, const RunRequest& request) {
+std::vector<Baseline> load_baselines(const std::string& benchmark, const RunRequest& request) {
   std::vector<std::string> names = request.baselines;
   if (names.empty() && request.suite.empty() && request.plan.empty()) {
     const std::filesystem::path file = data_folder("suites") / (benchmark + ".json");
@@ -287,14 +287,15 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   on_rank_0(ranks, [&] {
     // Every condition that would make the numbers unusable is checked before any is measured.
     check_out(benchmark, request);
-    baselines = baselines_of(benchmark.name(), request);
+    baselines = load_baselines(benchmark.name(), request);
     journal.open();
   });
 
   const std::string started = utc_now();
   // The environment is that of all cases, not of the planned ones alone: a process that runs a part
   // of a suite again must load, and report, what the first one did.
-  const json environment = environment_of(benchmark, of_such_a_process(all, cases), plugins, ranks);
+  const json environment =
+      record_environment(benchmark, of_such_a_process(all, cases), plugins, ranks);
   const std::optional<SignalNote> note_of_end = last_note(request, ranks);
   // Tells which rank a process is.
   const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));

@@ -33,7 +33,7 @@ bool has_numbers(const Dimension& axis) {
 }
 
 /// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
-Flag flag_of(const Dimension& axis) {
+Flag make_flag(const Dimension& axis) {
   Flag flag{"--" + flag_name(axis),
             axis.help,
             has_numbers(axis) ? "N,..." : "NAME,...",
@@ -120,7 +120,7 @@ const std::vector<Flag>& flags_of_assay_run() {
 template <class Target, class Parse>
 bool set_number(const Given& given, const std::string& flag, Target& target, const Parse& parse) {
   if (!given.contains(flag)) return false;
-  target = static_cast<Target>(parse("--" + flag, *value_of(given, flag)));
+  target = static_cast<Target>(parse("--" + flag, *read_value(given, flag)));
   return true;
 }
 
@@ -199,7 +199,7 @@ std::vector<Example> Benchmark::examples() const {
 Command benchmark_command(const Benchmark& benchmark) {
   std::vector<Flag> flags;
   for (const Dimension& axis : all_dimensions(benchmark))
-    if (!axis.traits.found) flags.push_back(flag_of(axis));
+    if (!axis.traits.determined) flags.push_back(make_flag(axis));
   // Headings follow one another, whatever the order of the dimensions in the id.
   std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
     return a.group != b.group && a.group != "Backend" && b.group == "Backend";
@@ -235,7 +235,8 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   const Given& given = *parsed;
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   for (const Dimension& axis : axes)
-    if (const auto entry = given.find(flag_name(axis)); entry != given.end() && !axis.traits.found)
+    if (const auto entry = given.find(flag_name(axis));
+        entry != given.end() && !axis.traits.determined)
       request.chosen[axis.name] = entry->second;
   if (const auto entry = given.find("baseline"); entry != given.end())
     request.baselines = entry->second;
@@ -245,24 +246,24 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
     } catch (const InputError& error) {
       throw InputError(std::string("--conform: ") + error.what());
     }
-  request.suite = value_of(given, "suite").value_or("");
-  request.plan = value_of(given, "plan").value_or("");
-  request.journal = value_of(given, "journal").value_or("");
-  request.suite_hash = value_of(given, "suite-hash").value_or("");
-  request.cases_hash = value_of(given, "cases-hash").value_or("");
+  request.suite = read_value(given, "suite").value_or("");
+  request.plan = read_value(given, "plan").value_or("");
+  request.journal = read_value(given, "journal").value_or("");
+  request.suite_hash = read_value(given, "suite-hash").value_or("");
+  request.cases_hash = read_value(given, "cases-hash").value_or("");
   if (const auto entry = given.find("opened"); entry != given.end()) request.opened = entry->second;
-  request.out = value_of(given, "out").value_or("");
+  request.out = read_value(given, "out").value_or("");
   request.all_ranks = given.contains("all-ranks");
   request.required = given.contains("required");
   request.ids_alone = given.contains("benchmark_list_tests");
   request.list = given.contains("list") || request.ids_alone;
-  request.filter = value_of(given, "benchmark_filter").value_or("");
+  request.filter = read_value(given, "benchmark_filter").value_or("");
   request.google_benchmark =
-      choice_of(given, "format", formats) == formats.back() ||
-      choice_of(given, "benchmark_format", benchmark_formats) == benchmark_formats.back();
-  request.benchmark_out = value_of(given, "benchmark_out").value_or("");
+      read_choice(given, "format", formats) == formats.back() ||
+      read_choice(given, "benchmark_format", benchmark_formats) == benchmark_formats.back();
+  request.benchmark_out = read_value(given, "benchmark_out").value_or("");
   request.json = given.contains("json");
-  request.talk = talk_of(given);
+  request.talk = read_talk(given);
   set_numbers(request, given);
   refuse_useless(request, axes, given);
   return request;

@@ -55,7 +55,7 @@ Flag out_flag() {
   return {"--out", "write to this file", "FILE", "stdout", false, false, output_group};
 }
 
-Talk talk_of(const Given& given) {
+Talk read_talk(const Given& given) {
   const bool quiet = given.contains("quiet"), verbose = given.contains("verbose");
   if (quiet && verbose)
     throw InputError(

@@ -63,6 +63,6 @@ Flag format_flag(const std::vector<std::string>& choices);
 Flag out_flag();
 /// The amount of output, chosen by -q and -v. InputError if both are given.
 enum class Talk { quiet, normal, verbose };
-Talk talk_of(const Given& given);
+Talk read_talk(const Given& given);
 
 }  // namespace assay

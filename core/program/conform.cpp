@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* suffix = "-conform";
 
-std::filesystem::path file_of(const std::string& procurement) {
+std::filesystem::path find_file(const std::string& procurement) {
   return data_folder("suites") / (procurement + suffix + ".json");
 }
 
@@ -50,7 +50,7 @@ json prescribed_group(const std::string& benchmark, const std::filesystem::path&
 }
 
 /// The text of a value, which may be the only one of an array.
-std::string text_of(const json& value) {
+std::string to_text(const json& value) {
   const json& only = value.is_array() ? value.front() : value;
   return only.is_string() ? only.get<std::string>() : only.dump();
 }
@@ -75,7 +75,8 @@ std::vector<std::string> procurements(const std::string& benchmark) {
   for (const std::string& name : json_names(data_folder("suites"))) {
     if (!name.ends_with(suffix)) continue;
     const std::string procurement = name.substr(0, name.size() - std::string(suffix).size());
-    if (names_benchmark(read_suite(file_of(procurement)), benchmark)) names.push_back(procurement);
+    if (names_benchmark(read_suite(find_file(procurement)), benchmark))
+      names.push_back(procurement);
   }
   return names;
 }
@@ -84,7 +85,7 @@ std::vector<std::string> prescribed_baselines(
     const std::string& benchmark, const std::map<std::string, std::vector<std::string>>& chosen) {
   const std::string procurement = chosen_procurement(benchmark, chosen);
   if (procurement.empty()) return {};
-  const json suite = read_suite(file_of(procurement));
+  const json suite = read_suite(find_file(procurement));
   return suite.value("baseline", std::vector<std::string>{});
 }
 
@@ -92,10 +93,10 @@ std::string add_prescribed(const std::string& benchmark,
                            std::map<std::string, std::vector<std::string>>& chosen) {
   const std::string procurement = chosen_procurement(benchmark, chosen);
   if (procurement.empty()) return "";
-  const json group = prescribed_group(benchmark, file_of(procurement));
+  const json group = prescribed_group(benchmark, find_file(procurement));
   for (const auto& [name, value] : group.items()) {
     if (is_about_group(name) || name == "conform") continue;
-    const std::vector<std::string> only{text_of(value)};
+    const std::vector<std::string> only{to_text(value)};
     if (const auto [place, added] = chosen.try_emplace(name, only); place->second != only)
       throw InputError(
           fmt::format("{} {} does not conform to {}, which prescribes {}. Leave it out.", name,

@@ -19,7 +19,7 @@ Dimension of_backend(Dimension axis) {
   return of_system(std::move(axis));
 }
 
-std::vector<std::string> backends_of(const std::string& operation) {
+std::vector<std::string> list_backends(const std::string& operation) {
   std::vector<std::string> names;
   for (const KnownBackend& known : known_backends())
     if (known.operation == operation) names.emplace_back(known.backend);
@@ -35,7 +35,7 @@ bool is_known_backend(const std::string& name) {
 Dimension backend(const std::string& operation, std::vector<std::string> defaults) {
   return of_backend({"backend",
                      "backend that executes the problem (see `assay list backends`)",
-                     backends_of(operation),
+                     list_backends(operation),
                      std::move(defaults),
                      "",
                      "",

@@ -11,23 +11,23 @@
 namespace assay {
 
 /// The single value of a flag, or nothing.
-std::optional<std::string> value_of(const Given& given, const std::string& flag);
-std::vector<std::string> values_of(const Given& given, const std::string& flag);
+std::optional<std::string> read_value(const Given& given, const std::string& flag);
+std::vector<std::string> read_values(const Given& given, const std::string& flag);
 /// The value of a flag as a positive finite number of seconds. InputError, naming the flag, for
 /// anything else.
-std::optional<double> seconds_of(const Given& given, const std::string& flag);
+std::optional<double> read_seconds(const Given& given, const std::string& flag);
 /// The value of a flag as a whole number from `least` to `most`. InputError, naming the flag, for
 /// anything else.
-std::optional<std::uint64_t> whole_of(const Given& given, const std::string& flag,
-                                      std::uint64_t least, std::uint64_t most);
+std::optional<std::uint64_t> read_whole_number(const Given& given, const std::string& flag,
+                                               std::uint64_t least, std::uint64_t most);
 /// The value of a flag, one of `valid`; the first of these where the flag is not given. InputError
 /// with the nearest name.
-std::string choice_of(const Given& given, const std::string& flag,
-                      const std::vector<std::string>& valid);
+std::string read_choice(const Given& given, const std::string& flag,
+                        const std::vector<std::string>& valid);
 /// The value of a flag as a number from `least` to `most`. InputError, naming the flag, for
 /// anything else.
-std::optional<double> number_of(const Given& given, const std::string& flag, double least,
-                                double most);
+std::optional<double> read_number(const Given& given, const std::string& flag, double least,
+                                  double most);
 
 /// The command line, for the record: `command`, the values of `positional` in this order, then the
 /// flags by name: "assay run smoke --launches 3".

@@ -34,7 +34,7 @@ void set_time(Run& run, double seconds, double iterations) {
   run.real_accumulated_time = seconds * iterations;
 }
 
-Run run_of(const Row& row, int index) {
+Run make_run(const Row& row, int index) {
   Run run;
   run.run_name.function_name = row.id;
   run.family_index = index;
@@ -49,8 +49,8 @@ Run run_of(const Row& row, int index) {
 
 /// compare.py reads the times of every run, and takes a time of 0 for a quick one. An aggregate it
 /// passes over, and the reporter writes one of this kind (report_rms) without times.
-Run error_of(const Row& row, int index) {
-  Run run = run_of(row, index);
+Run make_error_run(const Row& row, int index) {
+  Run run = make_run(row, index);
   run.run_type = Run::RT_Aggregate;
   run.aggregate_name = row.status;
   run.report_rms = true;
@@ -58,21 +58,21 @@ Run error_of(const Row& row, int index) {
   return run;
 }
 
-std::string label_of(const Row& row) {
+std::string make_label(const Row& row) {
   std::string label = row.executed->implementation;
-  if (const std::string mark = mark_of(row); !mark.empty())
-    label += (label.empty() ? "" : "; ") + std::string(note_of(mark));
+  if (const std::string mark = choose_mark(row); !mark.empty())
+    label += (label.empty() ? "" : "; ") + std::string(explain_mark(mark));
   return label;
 }
 
 /// The run of a row, and what its samples have together.
-std::vector<Run> runs_of(const Row& row, int index) {
+std::vector<Run> make_runs(const Row& row, int index) {
   const std::vector<double>& samples = row.samples_s;
   const auto count = static_cast<double>(samples.size());
   const double median = row.time_s->median;
-  std::vector<Run> runs{run_of(row, index)};
+  std::vector<Run> runs{make_run(row, index)};
   set_time(runs.front(), median, count * static_cast<double>(row.time_s->batch.value_or(1)));
-  runs.front().report_label = label_of(row);
+  runs.front().report_label = make_label(row);
   for (const auto& [name, rate] : row.rates)
     if (rate) runs.front().counters[name] = *rate;
   if (samples.size() < 2) return runs;
@@ -80,7 +80,7 @@ std::vector<Run> runs_of(const Row& row, int index) {
   double squares = 0;
   for (const double sample : samples) squares += (sample - mean) * (sample - mean);
   const auto add = [&](const char* name, double seconds) {
-    Run run = run_of(row, index);
+    Run run = make_run(row, index);
     run.run_type = Run::RT_Aggregate;
     run.aggregate_name = name;
     set_time(run, seconds, count);
@@ -106,7 +106,8 @@ std::string google_benchmark_json(const std::string& program, const std::vector<
   Context::executable_name = nullptr;
   int index = 0;
   for (const Row& row : rows) {
-    reporter.ReportRuns(row.is_ok() ? runs_of(row, index) : std::vector<Run>{error_of(row, index)});
+    reporter.ReportRuns(row.is_ok() ? make_runs(row, index)
+                                    : std::vector<Run>{make_error_run(row, index)});
     ++index;
   }
   reporter.Finalize();

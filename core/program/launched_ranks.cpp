@@ -14,7 +14,7 @@ std::unique_ptr<Communicator> launched_ranks(Plugins& plugins) {
   if (start.size == 1) return serial_communicator();
   const std::unique_ptr<Communicator> alone = serial_communicator();
   std::vector<std::string> reasons;
-  for (const std::string& name : dimension::backends_of("launched ranks")) {
+  for (const std::string& name : dimension::list_backends("launched ranks")) {
     Result<Backend*> opened = plugins.open(name);
     if (const auto* refusal = std::get_if<Unsupported>(&opened)) {
       reasons.push_back(refusal->reason);

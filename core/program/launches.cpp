@@ -127,8 +127,9 @@ bool ended(const std::vector<json>& events, int launch) {
 }
 
 /// The result of all launches: one environment each.
-json result_of(const std::vector<json>& events, const Benchmark& benchmark,
-               const RunRequest& request, const std::string& command, const std::string& started) {
+json assemble_result(const std::vector<json>& events, const Benchmark& benchmark,
+                     const RunRequest& request, const std::string& command,
+                     const std::string& started) {
   RunHeader header = own_header(benchmark, request, command, started);
   header.launches = request.launches;
   json result = make_result(header);
@@ -231,7 +232,8 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
     code = gravest(code, its_code);
   }
   if (!journal) return static_cast<int>(code);
-  write_result(result_of(read_journal(*journal), benchmark, request, command, started), request);
+  write_result(assemble_result(read_journal(*journal), benchmark, request, command, started),
+               request);
   std::error_code stays;
   fs::remove(*journal, stays);
   return static_cast<int>(code);

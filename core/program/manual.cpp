@@ -82,7 +82,7 @@ std::string page_name(std::string name) {
   return name;
 }
 
-std::string words_of(const std::vector<Flag>& flags) {
+std::string join_words(const std::vector<Flag>& flags) {
   std::vector<std::string> all;
   for (const Flag& flag : flags)
     for (const std::string& name : flag.names()) all.push_back(name);
@@ -108,7 +108,7 @@ std::string completion_body(const std::vector<Flag>& flags, const std::string& i
   body += indent + "esac\n";
   body += fmt::format(
       "{}if [[ $word == -* ]]; then\n{}  COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))\n", indent,
-      indent, words_of(flags));
+      indent, join_words(flags));
   if (!first_choices.empty())
     body += fmt::format("{}else\n{}  COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))\n", indent,
                         indent, first_choices);
@@ -175,7 +175,7 @@ std::string bash_completion(const Command& program, const std::vector<Command>& 
         "    return\n"
         "  fi\n"
         "  case ${{COMP_WORDS[1]}} in\n",
-        join(names, " "), words_of(all_flags(program)));
+        join(names, " "), join_words(all_flags(program)));
     for (const Command& command : commands) {
       Command whole = command;
       whole.name = program.name + " " + command.name;
@@ -248,7 +248,7 @@ std::string in_shell_lines(const std::string& command, std::size_t width) {
 
 }  // namespace
 
-std::string footer_of(const Command& command, std::optional<std::size_t> terminal) {
+std::string make_footer(const Command& command, std::optional<std::size_t> terminal) {
   std::string text;
   for (const Example& example : command.examples) {
     if (text.empty()) text = "Examples:\n";

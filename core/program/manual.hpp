@@ -28,7 +28,7 @@ std::string in_lines(const std::string& text, std::size_t width);
 
 /// The end of --help: examples and exit codes. For a terminal of this many columns a long example
 /// is broken as in a shell script; else it stays one line, which scripts can read.
-std::string footer_of(const Command& command, std::optional<std::size_t> terminal = std::nullopt);
+std::string make_footer(const Command& command, std::optional<std::size_t> terminal = std::nullopt);
 
 /// The text that --help-as requests, or nothing if it is not given. InputError for another format.
 std::optional<std::string> manual_asked_for(const Command& program,

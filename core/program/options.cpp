@@ -185,7 +185,7 @@ class Flags {
  public:
   Flags(CLI::App& app, const Command& command) : command_(command), values_(command.flags.size()) {
     const std::optional<std::size_t> terminal = terminal_width(STDOUT_FILENO);
-    app.footer(footer_of(command, terminal));
+    app.footer(make_footer(command, terminal));
     app.formatter(std::make_shared<HelpFormatter>(terminal));
     for (std::size_t i = 0; i < command.flags.size(); ++i) add(app, command.flags[i], values_[i]);
     app.set_help_flag();  // anew, so that it stands behind the command's own flags

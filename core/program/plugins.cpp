@@ -43,7 +43,7 @@ bool incomplete(const fs::path& file) {
   return !unknown && size < header.e_shoff + std::uintmax_t{header.e_shnum} * header.e_shentsize;
 }
 
-std::vector<fs::path> folders_of(const fs::path& executables) {
+std::vector<fs::path> list_folders(const fs::path& executables) {
   std::vector<fs::path> folders;
   if (const char* path = std::getenv("ASSAY_PLUGIN_PATH"))
     for (const std::string& folder : split(path, ':'))
@@ -59,7 +59,7 @@ struct Plugins::Opened {
   std::string reason;
 };
 
-Plugins::Plugins() : Plugins(folders_of(executable_folder())) {}
+Plugins::Plugins() : Plugins(list_folders(executable_folder())) {}
 
 Plugins::Plugins(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
@@ -72,7 +72,7 @@ Plugins::Plugins(const std::vector<fs::path>& folders) {
 }
 
 Plugins Plugins::of_programs(const fs::path& executables) {
-  return Plugins(folders_of(executables));
+  return Plugins(list_folders(executables));
 }
 
 Plugins::Plugins(Plugins&&) noexcept = default;

@@ -102,7 +102,7 @@ std::string row_text(const Row& row, bool colour, const std::string& label) {
   if (!row.is_ok())
     return fmt::format("{}\n    {}: {}{}\n", row.id, coloured(row.status, colour), row.reason,
                        row.status == "target missed" ? "" : wrong_text(row, "\n    "));
-  const std::string mark = mark_of(row);
+  const std::string mark = choose_mark(row);
   std::vector<std::string> parts{human_seconds(row.time_s->median) + mark,
                                  interval_text(*row.time_s)};
   for (const std::string& rate : rate_texts(row.rates, mark)) parts.push_back(rate);
@@ -119,8 +119,9 @@ void print_row(const Row& row, const std::string& label) {
 std::string marks_text(const std::vector<Row>& rows) {
   std::string text;
   for (const char* mark : {shared_mark, throttled_mark, oversubscribed_mark})
-    if (std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return mark_of(row) == mark; }))
-      text += note_of(mark) + std::string("\n");
+    if (std::any_of(rows.begin(), rows.end(),
+                    [&](const Row& row) { return choose_mark(row) == mark; }))
+      text += explain_mark(mark) + std::string("\n");
   return text;
 }
 

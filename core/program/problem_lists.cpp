@@ -117,8 +117,8 @@ struct ListRequest {
   std::string overrides;  ///< fields
 };
 
-std::vector<NamedProblem> problems_of(const Benchmark& benchmark, const json& list,
-                                      const ListRequest& request, const std::string& shown_list) {
+std::vector<NamedProblem> list_problems(const Benchmark& benchmark, const json& list,
+                                        const ListRequest& request, const std::string& shown_list) {
   std::vector<NamedProblem> problems;
   std::vector<std::string> names;
   for (const json& problem : list.at("problems")) {
@@ -153,7 +153,7 @@ std::vector<NamedProblem> problems_of_file(const Benchmark& benchmark, const fs:
         "{} has the name of a shipped list, {} (/name), for which its rows would be taken. Give it "
         "another name.",
         file.string(), name));
-  return problems_of(benchmark, list, {name, request.problem, request.overrides}, file.string());
+  return list_problems(benchmark, list, {name, request.problem, request.overrides}, file.string());
 }
 
 }  // namespace
@@ -216,7 +216,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   const json list =
       read_checked(lists_folder(benchmark.name()) / (list_name + ".json"), "problems");
   const std::string problem = what == list_name ? "" : what.substr(list_name.size() + 1);
-  return problems_of(benchmark, list, {list_name, problem, overrides}, list_name);
+  return list_problems(benchmark, list, {list_name, problem, overrides}, list_name);
 }
 
 }  // namespace assay

@@ -21,18 +21,18 @@ namespace {
 
 json or_null(const std::vector<int>& numbers) { return numbers.empty() ? json() : json(numbers); }
 
-json binaries_of(const json& environment) {
+json read_binaries(const json& environment) {
   return environment.value("software", json::object()).value("binaries", json::object());
 }
 
 /// The hosts that have loaded another build of a binary than `environment` says, with this build.
 /// A binary that only some hosts have loaded is none of these: nodes may have other network cards.
 std::map<std::string, std::map<std::string, std::string>> other_builds(const json& environment) {
-  const json own = binaries_of(environment);
+  const json own = read_binaries(environment);
   std::map<std::string, std::map<std::string, std::string>> others_builds;
   const json others = environment.value("other_hosts", json::array());
   for (const json& other : others) {
-    const json its = binaries_of(other);
+    const json its = read_binaries(other);
     for (const auto& [name, build] : its.items())
       if (own.contains(name) && own[name] != build) others_builds[name][other.at("host")] = build;
   }
@@ -90,7 +90,7 @@ std::string mixed_binaries(const json& environment) {
   for (const auto& [name, hosts] : builds)
     if (texts.size() < most)
       texts.push_back(fmt::format("{}: {}, of which {} has {}", name,
-                                  binaries_of(environment)[name].get<std::string>(),
+                                  read_binaries(environment)[name].get<std::string>(),
                                   hosts.begin()->first, hosts.begin()->second));
   if (builds.size() > most) texts.push_back(fmt::format("{} more", builds.size() - most));
   return join(texts, "; ");

@@ -38,8 +38,8 @@ void expect_unchanged(const std::filesystem::path& suite, const std::string& kin
 }
 
 /// A suite of other benchmarks would end without a row, and without a word.
-void expect_cases_of(const Benchmark& benchmark, const json& suite,
-                     const std::filesystem::path& file) {
+void expect_cases(const Benchmark& benchmark, const json& suite,
+                  const std::filesystem::path& file) {
   const std::vector<std::string> named = suite_benchmarks(suite);
   if (std::find(named.begin(), named.end(), benchmark.name()) != named.end()) return;
   throw InputError(fmt::format(
@@ -59,7 +59,7 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     const std::filesystem::path file = find_suite(request.suite);
     const json suite = read_suite(file);
     expect_unchanged(file, "suite", suite, request.suite_hash);
-    expect_cases_of(benchmark, suite, file);
+    expect_cases(benchmark, suite, file);
     cases = expand_suite(benchmark, suite, file.string(), plugins, started, request.chosen);
     // The problem lists that the suite names count, too.
     if (!request.cases_hash.empty())

@@ -38,7 +38,7 @@ class DimensionError final : public InputError {
 
 /// Runs `body`, whose faults are those of dimension `name`.
 template <class Body>
-void on_behalf_of(const std::string& name, Body body) {
+void run_for(const std::string& name, Body body) {
   try {
     body();
   } catch (const InputError& error) {
@@ -154,7 +154,7 @@ void take_fields_into_problems(const std::vector<Dimension>& axes,
     std::vector<std::string> more;
     for (const std::string& before : fields)
       for (const std::string& value : values->second) {
-        on_behalf_of(axis.name, [&] {
+        run_for(axis.name, [&] {
           more.push_back(fmt::format("{}{}{}", before, axis.field,
                                      whole_number(axis.name, value, 1, most_of_field)));
         });
@@ -175,15 +175,16 @@ void take_fields_into_problems(const std::vector<Dimension>& axes,
 std::map<std::string, std::vector<std::string>> by_dimension(
     const Benchmark& benchmark, const std::vector<Dimension>& axes,
     const std::map<std::string, std::vector<std::string>>& chosen) {
-  std::map<std::string, std::string> axis_of;  // by its names
+  std::map<std::string, std::string> axis_by_name;  // by its names
   std::vector<std::string> axis_names;
   for (const Dimension& axis : axes)
     for (const std::string& name : axis.names())
-      if (!axis.traits.found && axis_of.emplace(name, axis.name).second) axis_names.push_back(name);
+      if (!axis.traits.determined && axis_by_name.emplace(name, axis.name).second)
+        axis_names.push_back(name);
   std::map<std::string, std::vector<std::string>> asked;
   for (const auto& [name, values] : chosen) {
-    const auto axis = axis_of.find(name);
-    if (axis == axis_of.end())
+    const auto axis = axis_by_name.find(name);
+    if (axis == axis_by_name.end())
       throw DimensionError(name,
                            unknown_name("dimension of " + benchmark.name(), name, axis_names));
     std::vector<std::string>& all = asked[axis->second];
@@ -199,7 +200,7 @@ void find_beside(const fs::path& folder, std::vector<std::string>& problems) {
 }
 
 /// One case for each problem that the texts denote, without other settings.
-std::vector<Case> cases_of(const Benchmark& benchmark, const std::vector<std::string>& texts) {
+std::vector<Case> expand_cases(const Benchmark& benchmark, const std::vector<std::string>& texts) {
   std::vector<Case> cases;
   for (const std::string& text : texts)
     for (NamedProblem& problem : find_problems(benchmark, text)) {
@@ -271,7 +272,7 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
   const auto asked_by_name = asked;
   take_fields_into_problems(axes, asked);
   std::string note;
-  on_behalf_of("conform", [&] { note = add_prescribed(benchmark.name(), asked); });
+  run_for("conform", [&] { note = add_prescribed(benchmark.name(), asked); });
   std::vector<Case> cases(1);
   const auto multiply = [&](const std::string& name, const std::vector<std::string>& values) {
     std::vector<Case> product;
@@ -289,14 +290,14 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
   // Problems vary slowest: rows of one problem stand together.
   for (const Dimension& axis : axes)
     if (axis.name == "problem")
-      on_behalf_of(axis.name, [&] { cases = cases_of(benchmark, given(axis)); });
+      run_for(axis.name, [&] { cases = expand_cases(benchmark, given(axis)); });
   std::vector<std::string> named;
   for (const Dimension& axis : axes)
     if (axis.name == "backend" || axis.traits.plugin)
       for (const std::string& name : given(axis)) named.push_back(name);
   for (const Dimension& axis : axes)
-    if (axis.name != "problem" && !axis.traits.found && axis.field.empty())
-      on_behalf_of(axis.name, [&] {
+    if (axis.name != "problem" && !axis.traits.determined && axis.field.empty())
+      run_for(axis.name, [&] {
         const auto values = checked(axis, given(axis), benchmark.name(), plugins, named);
         expect_one(axis, values);
         multiply(axis.name, values);
@@ -346,7 +347,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
   }
 }
 
-std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& settings) {
+std::vector<std::string> list_plugins(const Benchmark& benchmark, const Settings& settings) {
   std::vector<std::string> names;
   for (const Dimension& axis : all_dimensions(benchmark)) {
     const auto value = settings.find(axis.name);
@@ -362,7 +363,7 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
   for (Case listed : cases) {
     listed.working_sets = benchmark.working_sets(listed);
     list.push_back(listed);
-    list.back()["plugins"] = plugins_of(benchmark, listed.settings);
+    list.back()["plugins"] = list_plugins(benchmark, listed.settings);
   }
   return list;
 }

@@ -61,7 +61,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
                          Plugins& plugins, bool required = false, const RankCount& started = {},
                          Unused unused = Unused::left_out);
 /// The plugins that a case's settings name; `auto` names none.
-std::vector<std::string> plugins_of(const Benchmark& benchmark, const Settings& settings);
+std::vector<std::string> list_plugins(const Benchmark& benchmark, const Settings& settings);
 
 /// The output of `--list --json`, from which `assay run` makes its plan.
 nlohmann::json case_list(const Benchmark& benchmark, const std::vector<Case>& cases);

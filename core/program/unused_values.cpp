@@ -17,17 +17,17 @@ bool among(const std::string& value, const std::vector<std::string>& values) {
 }
 
 /// The number that "0.5" or "1/2" stands for.
-std::optional<double> number_of(const std::string& text) {
+std::optional<double> read_number(const std::string& text) {
   const std::size_t slash = text.find('/');
   const auto value = parse_number(text.substr(0, slash));
   if (!value || slash == std::string::npos) return value;
-  const auto divisor = number_of(text.substr(slash + 1));
+  const auto divisor = read_number(text.substr(slash + 1));
   return divisor ? std::optional(*value / *divisor) : std::nullopt;
 }
 
 /// "0.10" and "0.1", "1/1" and "1".
 bool same_number(const std::string& a, const std::string& b) {
-  const auto left = number_of(a), right = number_of(b);
+  const auto left = read_number(a), right = read_number(b);
   return left && right && *left == *right;
 }
 

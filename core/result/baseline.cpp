@@ -46,7 +46,7 @@ bool have_one_source(const Row& row, const Row& base) {
 }
 
 /// The work of a row, as the key of an index.
-std::pair<std::string, std::string> work_of(const Row& row) {
+std::pair<std::string, std::string> describe_work(const Row& row) {
   return {row.benchmark, row.problem.descriptor};
 }
 
@@ -136,7 +136,7 @@ std::optional<Candidate> best_candidate(const Row& row,
 }
 
 /// The notes that a reader needs besides the ratio: how the other row was obtained.
-std::vector<std::string> notes_of(const Row& row, const Candidate& candidate) {
+std::vector<std::string> make_notes(const Row& row, const Candidate& candidate) {
   const Row& base = candidate.launches.first();
   std::vector<std::string> notes;
   if (candidate.launches.published) notes.push_back("published, not measured: no interval");
@@ -199,14 +199,14 @@ Baseline Baseline::load(const std::string& file_or_name) {
   return baseline;
 }
 
-Baseline Baseline::of(const std::string& system, const std::vector<Row>& rows) {
+Baseline Baseline::make(const std::string& system, const std::vector<Row>& rows) {
   Baseline baseline;
   baseline.system_ = system;
   for (const Row& row : rows) baseline.add(SharedRow(row), "");
   return baseline;
 }
 
-Baseline Baseline::of_launches(const std::string& system, const Launches& launches) {
+Baseline Baseline::make_of_launches(const std::string& system, const Launches& launches) {
   Baseline baseline;
   baseline.system_ = system;
   for (const SharedRow& row : launches.rows) baseline.add(row, "");
@@ -214,7 +214,7 @@ Baseline Baseline::of_launches(const std::string& system, const Launches& launch
 }
 
 void Baseline::add(SharedRow row, std::string environment) {
-  rows_of_work_[work_of(row)].push_back(rows_.size());
+  rows_of_work_[describe_work(row)].push_back(rows_.size());
   rows_.push_back(std::move(row));
   environments_.push_back(std::move(environment));
 }
@@ -230,7 +230,7 @@ Baseline Baseline::where(const std::string& parameter, const std::string& value)
 }
 
 std::vector<std::size_t> Baseline::of_same_problem(const Row& row) const {
-  std::pair<std::string, std::string> work = work_of(row);
+  std::pair<std::string, std::string> work = describe_work(row);
   std::vector<std::size_t> rows_of_problem;
   const auto add = [&] {
     if (const auto rows = rows_of_work_.find(work); rows != rows_of_work_.end())
@@ -288,10 +288,10 @@ std::optional<RowBaseline> Baseline::match(const Row& row, std::string* why,
   match.published = best->launches.published;
   match.citation = base.citation;
   match.algorithm = algorithm(base);
-  match.note = join(notes_of(row, *best), "; ");
+  match.note = join(make_notes(row, *best), "; ");
   match.projection = !base.projection.empty();
   match.not_given = left_to_the_name(row, base);
-  const std::string mark = mark_of(best->launches);
+  const std::string mark = choose_mark(best->launches);
   match.shared = mark == shared_mark;
   match.throttled = mark == throttled_mark;
   if (base.printed) match.remark = base.printed->reason;

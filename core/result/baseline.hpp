@@ -25,8 +25,8 @@ class Baseline {
   /// nearest name.
   static Baseline load(const std::string& file_or_name);
   /// Makes a baseline of rows in memory, all of the same environment.
-  static Baseline of(const std::string& system, const std::vector<Row>& rows);
-  static Baseline of_launches(const std::string& system, const Launches& launches);
+  static Baseline make(const std::string& system, const std::vector<Row>& rows);
+  static Baseline make_of_launches(const std::string& system, const Launches& launches);
   const std::string& system() const { return system_; }
   const std::vector<SharedRow>& rows() const { return rows_; }
 

@@ -33,7 +33,7 @@ bool differs(double a, double b) {
 /// A row of one operation. A row without any extent of its problem, of a source that is not known,
 /// is not recomputed.
 void check_operation(const Claims& claims, const Operation& operation) {
-  const Fields amounts = amounts_of(operation);
+  const Fields amounts = compute_amounts(operation);
   const bool shaped = std::any_of(amounts.begin(), amounts.end(), [&](const auto& each) {
     return each.first != "flops" && each.first != "bytes" &&
            claims.find("/problem/" + each.first) != nullptr;
@@ -103,7 +103,7 @@ void check_formulas(const json& row, const std::string& where) {
     formula->second(claims);
 }
 
-Fields fields_of(const std::string& text) {
+Fields parse_fields(const std::string& text) {
   Fields all;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -139,7 +139,7 @@ ElementBytes element_bytes(const std::string& precision) {
   return entry == all.end() ? ElementBytes{} : entry->second;
 }
 
-Fields amounts_of(const Operation& operation) {
+Fields compute_amounts(const Operation& operation) {
   const auto entry = operation_formulas().find(operation.kind);
   return entry == operation_formulas().end() ? Fields{} : entry->second(operation);
 }

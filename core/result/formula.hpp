@@ -42,7 +42,7 @@ void check_formulas(const nlohmann::json& row, const std::string& where);
 /// "mb16ic64alpha0.5ta" as numbers by name; a name without a number (ta) has 1, and '_' separates.
 /// Empty if the text has another form.
 using Fields = std::map<std::string, double>;
-Fields fields_of(const std::string& text);
+Fields parse_fields(const std::string& text);
 double value(const Fields& fields, const std::string& name, double otherwise);
 
 /// Bytes of an element in a precision: of inputs, of results, and of what always has a wide type
@@ -64,7 +64,7 @@ struct Operation {
 
 /// The extents of an operation's problem ("oh"), its "flops" and "bytes". Empty if the kind or the
 /// form of the descriptor is unknown.
-Fields amounts_of(const Operation& operation);
+Fields compute_amounts(const Operation& operation);
 
 /// A static object of one of these types registers a formula.
 struct OfOperation {

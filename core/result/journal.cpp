@@ -51,7 +51,7 @@ std::string checksum(std::string_view text) {
   return fmt::format("{:08x}", sum.checksum());
 }
 
-std::string line_of(const json& event) {
+std::string make_line(const json& event) {
   // Texts may come from drivers: what is not UTF-8 is replaced instead of losing the row.
   const std::string text = event.dump(-1, ' ', false, json::error_handler_t::replace).substr(1);
   return std::string(before_sum) + checksum(text) + std::string(after_sum) + text + "\n";
@@ -98,7 +98,7 @@ void sync(int descriptor) {
     throw std::system_error(errno, std::generic_category(), "syncing the journal");
 }
 
-struct stat state_of(int descriptor) {
+struct stat read_state(int descriptor) {
   struct stat state {};
   if (::fstat(descriptor, &state) != 0)
     throw std::system_error(errno, std::generic_category(), "journal");
@@ -124,7 +124,7 @@ bool is_journal(int descriptor, off_t size) {
   return line.starts_with("{") && (line.size() < 2 || line[1] == '"') && !json::accept(line);
 }
 
-std::filesystem::path hold_of(const std::filesystem::path& journal) {
+std::filesystem::path name_hold(const std::filesystem::path& journal) {
   return journal.string() + ".lock";
 }
 
@@ -175,7 +175,7 @@ Journal::Journal(const std::filesystem::path& file, Writers writers)
 void Journal::take_alone(bool created) {
   const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
   const bool no_locks = !locked && errno != EWOULDBLOCK;
-  const struct stat state = state_of(descriptor_);
+  const struct stat state = read_state(descriptor_);
   const bool removed = state.st_nlink == 0;  // by the process that had the lock, at its end
   if (S_ISREG(state.st_mode) && state.st_size == 0 && !removed && (locked || (no_locks && created)))
     return;
@@ -188,7 +188,7 @@ void Journal::take_alone(bool created) {
 void Journal::end_torn_line() {
   std::optional<Lock> lock;
   if (writers_ == Writers::several) lock.emplace(descriptor_);
-  const struct stat state = state_of(descriptor_);
+  const struct stat state = read_state(descriptor_);
   if (!S_ISREG(state.st_mode))
     throw InputError(
         fmt::format("{} is not a journal (a pipe or a device keeps no rows). Name another file.",
@@ -218,7 +218,7 @@ void Journal::end_torn_line() {
 Journal::~Journal() { ::close(descriptor_); }
 
 void Journal::append(const json& event) {
-  const std::string line = line_of(event);
+  const std::string line = make_line(event);
   std::optional<Lock> lock;
   if (writers_ == Writers::several) lock.emplace(descriptor_);
   struct stat before {};
@@ -242,7 +242,7 @@ void Journal::append(const json& event) {
 }
 
 JournalHold::JournalHold(const std::filesystem::path& journal)
-    : file_(hold_of(journal)),
+    : file_(name_hold(journal)),
       lock_(::open(file_.path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
   if (lock_.number() >= 0 && ::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0 &&
       errno == EWOULDBLOCK) {
@@ -260,13 +260,13 @@ bool is_being_written(const std::filesystem::path& file) {
     return opened.number() >= 0 && ::flock(opened.number(), LOCK_SH | LOCK_NB) != 0 &&
            errno == EWOULDBLOCK;
   };
-  return is_locked(file) || is_locked(hold_of(file));
+  return is_locked(file) || is_locked(name_hold(file));
 }
 
 void remove_journal(const std::filesystem::path& file) {
   std::error_code stays;
   std::filesystem::remove(file, stays);
-  std::filesystem::remove(hold_of(file), stays);
+  std::filesystem::remove(name_hold(file), stays);
 }
 
 std::vector<json> read_journal(const std::filesystem::path& file) {

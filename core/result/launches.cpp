@@ -51,9 +51,9 @@ void merge_launches(Launches& series) {
 
 }  // namespace
 
-std::string mark_of(const Launches& launches) {
+std::string choose_mark(const Launches& launches) {
   std::string mark;
-  for (const Row& row : launches.rows) mark = worse_mark(mark, mark_of(row));
+  for (const Row& row : launches.rows) mark = worse_mark(mark, choose_mark(row));
   return mark;
 }
 

@@ -63,7 +63,7 @@ struct Launches {
 };
 
 /// The most severe mark of any launch (marks.hpp).
-std::string mark_of(const Launches& launches);
+std::string choose_mark(const Launches& launches);
 
 /// Groups the rows of one id by their environments.
 class LaunchGroups {

@@ -18,7 +18,7 @@ using nlohmann::json;
 namespace {
 
 /// Amounts by the names of the rates; an operation without an amount has no such rate.
-OptionalNumbers rates_of(double seconds, double flops, double bytes) {
+OptionalNumbers compute_rates(double seconds, double flops, double bytes) {
   OptionalNumbers rates;
   if (!(seconds > 0)) return rates;  // below the clock's resolution there is no rate
   if (flops > 0) rates["flops_per_s"] = flops / seconds;
@@ -58,7 +58,7 @@ std::vector<RowLayer> make_layers(const std::vector<LayerTime>& times) {
     layer.flops = time.flops;
     layer.bytes = time.bytes;
     layer.host_included = time.host_included;
-    layer.rates = rates_of(time.seconds, time.flops, time.bytes);
+    layer.rates = compute_rates(time.seconds, time.flops, time.bytes);
   }
   return layers;
 }
@@ -100,7 +100,7 @@ void check_layers(const Row& row, const std::string& where) {
     if (!names.emplace(layer.layer, layer.direction).second)
       refuse(
           fmt::format(": found {} {} a second time, expected one.", layer.layer, layer.direction));
-    const OptionalNumbers expected = rates_of(layer.seconds, layer.flops, layer.bytes);
+    const OptionalNumbers expected = compute_rates(layer.seconds, layer.flops, layer.bytes);
     if (!is_near(layer.rates, expected))
       refuse(fmt::format(
           "/rates: found {}, expected {} (flops and bytes over seconds). The file was changed by "

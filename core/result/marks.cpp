@@ -47,12 +47,12 @@ bool was_oversubscribed(const Row& row) {
   return row.time_s && exceeds(row.time_s->waiting) && !was_shared(row) && !was_held(row);
 }
 
-std::string mark_of(bool shared, bool throttled) {
+std::string choose_mark(bool shared, bool throttled) {
   return shared ? shared_mark : throttled ? throttled_mark : "";
 }
 
-std::string mark_of(const Row& row) {
-  const std::string mark = mark_of(was_shared(row), was_throttled(row));
+std::string choose_mark(const Row& row) {
+  const std::string mark = choose_mark(was_shared(row), was_throttled(row));
   return mark.empty() && was_oversubscribed(row) ? oversubscribed_mark : mark;
 }
 
@@ -62,7 +62,7 @@ std::string worse_mark(const std::string& a, const std::string& b) {
   return "";
 }
 
-const char* note_of(const std::string& mark) {
+const char* explain_mark(const std::string& mark) {
   return mark == shared_mark           ? shared_note
          : mark == throttled_mark      ? throttled_note
          : mark == oversubscribed_mark ? oversubscribed_note

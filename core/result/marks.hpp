@@ -29,11 +29,11 @@ bool was_oversubscribed(const Row& row);
 inline constexpr const char *shared_mark = "!", *throttled_mark = "\u00b0",
                             *oversubscribed_mark = "~";
 /// The mark of every number that comes from the row's time; "" if it has none.
-std::string mark_of(const Row& row);
+std::string choose_mark(const Row& row);
 /// The more severe mark.
 std::string worse_mark(const std::string& a, const std::string& b);
 /// The mark of a number of which these are known.
-std::string mark_of(bool shared, bool throttled);
+std::string choose_mark(bool shared, bool throttled);
 
 inline constexpr const char* shared_note =
     "! Timed while other processes or a quota took processors away: the time is an upper limit "
@@ -46,6 +46,6 @@ inline constexpr const char* oversubscribed_note =
     "~ Oversubscribed: threads waited for other threads or ranks of the same job (time_s.waiting "
     "above 5 % of a processor, time_s.foreign below). A repetition does not change it.";
 /// The note of a mark; "" of none.
-const char* note_of(const std::string& mark);
+const char* explain_mark(const std::string& mark);
 
 }  // namespace assay

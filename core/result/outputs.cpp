@@ -109,7 +109,7 @@ bool is_kept_by_run(const fs::path& relative) {
 }
 
 /// The folder of the run whose record the file is part of, if it is.
-std::optional<fs::path> run_of(const fs::path& file) {
+std::optional<fs::path> find_run(const fs::path& file) {
   std::error_code missing;
   const fs::path real = fs::canonical(file, missing);
   if (missing || !fs::is_regular_file(real, missing)) return std::nullopt;
@@ -145,7 +145,7 @@ void check_output(const std::string& flag, const fs::path& output,
              return same_file(run / "journal.jsonl", name);
            });
   };
-  if (const auto run = run_of(output); run && !remakes(*run))
+  if (const auto run = find_run(output); run && !remakes(*run))
     throw InputError(
         fmt::format("{} {} would overwrite a part of the run in {}. Name another file.", flag,
                     output.string(), run->string()));

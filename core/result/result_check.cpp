@@ -52,7 +52,7 @@ void check_fields(const json& row, std::size_t index, const json& result, const 
   if (row.contains("blame")) check_blame(row, where);
   if (row.at("status") != "ok") return formula::check_formulas(row, where);
   check_allocator(row, result.at("environments").at(environment), where);
-  const int statistics = statistics_of(run);
+  const int statistics = read_statistics(run);
   check_numbers(row, where, statistics);
   check_ceiling(row, where, statistics, run.contains("bracket") ? &run["bracket"] : nullptr);
   if (!row.contains("layers")) return;
@@ -98,6 +98,6 @@ void RowsTogether::add(const json& row, std::size_t index, const std::string& fi
     check_equal_parameters(row, first->second, fmt::format("{} at /rows/{}", file, index));
 }
 
-int statistics_of(const json& run) { return run.value("statistics", 1); }
+int read_statistics(const json& run) { return run.value("statistics", 1); }
 
 }  // namespace assay

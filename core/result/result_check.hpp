@@ -19,7 +19,7 @@ inline constexpr double ceiling_exceeded_above = 0.03;
 
 /// Checks a row of `result`: recomputes time_s from samples_s, and rates, ceiling, baseline,
 /// verification, id and environment from the fields on which they depend. If the result has another
-/// version of the statistics (statistics_of()), the estimates in time_s are not recomputed.
+/// version of the statistics (read_statistics()), the estimates in time_s are not recomputed.
 /// InputError with the JSON pointer, the value that was found, and the expected one.
 void check_row(const nlohmann::json& row, std::size_t index, const nlohmann::json& result,
                const std::string& file);
@@ -43,7 +43,7 @@ class RowsTogether final {
 
 /// The version of the statistics in a result's "run", or in a journal's event "run"; 1 if it has
 /// none, as in the oldest files.
-int statistics_of(const nlohmann::json& run);
+int read_statistics(const nlohmann::json& run);
 
 /// Throws InputError "FILE at /rows/INDEX" + `what`.
 [[noreturn]] void refuse_row(const std::string& file, std::size_t index, const std::string& what);

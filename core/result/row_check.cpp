@@ -202,7 +202,7 @@ class RowCheck {
         refuse(fmt::format("/rates/{}: found {}, expected a rate of /problem/amounts.", name,
                            value.dump()));
     for (const AmountOfFields& known : amounts_of_fields)
-      if (const json product = product_of(known);
+      if (const json product = multiply_fields(known);
           product.is_number() && amounts.contains(known.rate))
         expect(fmt::format("/problem/amounts/{}", known.rate), amounts.at(known.rate), product,
                known.text());
@@ -213,11 +213,11 @@ class RowCheck {
   /// Checks the rates of a file without amounts.
   void rates_of_fields() const {
     for (const AmountOfFields& known : amounts_of_fields)
-      rate(known.rate, product_of(known), known.text() + " over the median");
+      rate(known.rate, multiply_fields(known), known.text() + " over the median");
   }
 
   /// Null where the problem lacks one of the fields.
-  json product_of(const AmountOfFields& amount) const {
+  json multiply_fields(const AmountOfFields& amount) const {
     double product = 1;
     for (const char* field : amount.fields) {
       if (field == nullptr) continue;

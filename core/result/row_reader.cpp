@@ -40,7 +40,7 @@ class RowReader {
   bool read(std::size_t threads) {
     std::vector<std::size_t> parts;  // the first row of each, and the end
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (parts.empty() || end_of(i) - index_.rows[parts.back()].offset > bytes_at_once)
+      if (parts.empty() || find_end(i) - index_.rows[parts.back()].offset > bytes_at_once)
         parts.push_back(i);
     parts.push_back(rows_.size());
     std::atomic<bool> good{true};
@@ -61,13 +61,13 @@ class RowReader {
   }
 
  private:
-  std::uint64_t end_of(std::size_t row) const {
+  std::uint64_t find_end(std::size_t row) const {
     return index_.rows[row].offset + index_.rows[row].length;
   }
 
   bool read_part(std::size_t first, std::size_t end) {
     const std::uint64_t start = index_.rows[first].offset;
-    std::string text(end_of(end - 1) - start, '\0');
+    std::string text(find_end(end - 1) - start, '\0');
     std::ifstream stream(file_, std::ios::binary);
     stream.seekg(static_cast<std::streamoff>(start));
     if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return false;

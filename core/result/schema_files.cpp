@@ -32,7 +32,7 @@ std::string place(const std::string& text, std::size_t byte) {
 
 /// nlohmann's words without its prefix: "[json.exception.parse_error.101] parse error at line 1,
 /// column 6: …".
-std::string words_of(const std::string& what) {
+std::string join_words(const std::string& what) {
   std::string words = what.substr(what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
   if (words.starts_with("parse error") && words.find(": ") != std::string::npos)
     words = words.substr(words.find(": ") + 2);
@@ -161,7 +161,7 @@ json read_json(const fs::path& file) {
     const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
     if (error.byte > text.size())
       throw wrong(text.size(), "it ends in the middle: the file is truncated");
-    std::string words = words_of(error.what());
+    std::string words = join_words(error.what());
     if (words.find("ill-formed UTF-8") != std::string::npos)
       words = "text that is not UTF-8; " + words;
     // C and Python write such numbers; the longest name first.
@@ -178,7 +178,7 @@ json read_json(const fs::path& file) {
     const std::size_t from = what.find('\'');
     const std::string token =
         from == std::string::npos ? "" : what.substr(from + 1, what.rfind('\'') - from - 1);
-    throw wrong(token.empty() ? 0 : text.find(token), words_of(what));
+    throw wrong(token.empty() ? 0 : text.find(token), join_words(what));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: is refused ({}). Correct the file, or make it again.",
                                  file.string(), error.what()));

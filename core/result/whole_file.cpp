@@ -23,13 +23,13 @@ InputError unwritable(const fs::path& file, const std::string& why, const std::s
   return InputError(fmt::format("{}: cannot be written ({}). {}", file.string(), why, suggestion));
 }
 
-fs::path folder_of(const fs::path& file) {
+fs::path find_folder(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
 void make_folder(const fs::path& file) {
   std::error_code error;
-  const fs::path folder = folder_of(file);
+  const fs::path folder = find_folder(file);
   if (fs::is_directory(folder, error)) return;
   fs::create_directories(folder, error);
   if (error && !fs::is_directory(folder))
@@ -122,7 +122,7 @@ void write_pieces(const fs::path& file, const std::function<void(const Put&)>& f
   if (error != 0) throw unwritable(file, words_of_error(error), suggestion);
   unfinished.keep();
   const FileDescriptor folder(
-      ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      ::open(find_folder(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() >= 0)
     ::fsync(folder.number());  // not every file system can: the file itself is safe already
 }

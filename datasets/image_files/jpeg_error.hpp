@@ -17,12 +17,12 @@ struct JpegErrors {
   char text[JMSG_LENGTH_MAX];
 };
 
-inline JpegErrors& errors_of(j_common_ptr info) {
+inline JpegErrors& access_errors(j_common_ptr info) {
   return *reinterpret_cast<JpegErrors*>(info->err);
 }
 
 [[noreturn]] inline void jump_back(j_common_ptr info) {
-  JpegErrors& errors = errors_of(info);
+  JpegErrors& errors = access_errors(info);
   errors.base.format_message(info, errors.text);
   std::longjmp(errors.back, 1);
 }

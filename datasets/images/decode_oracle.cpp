@@ -13,7 +13,8 @@ namespace assay {
 namespace {
 
 /// Mean and deviation of the colours of ImageNet, as torchvision's documentation has them.
-constexpr double mean_of[] = {0.485, 0.456, 0.406}, deviation_of[] = {0.229, 0.224, 0.225};
+constexpr double channel_mean[] = {0.485, 0.456, 0.406},
+                 channel_deviation[] = {0.229, 0.224, 0.225};
 constexpr double roundoff = 0x1p-24;  // of fp32
 
 std::array<std::uint32_t, 4> drawn(std::uint64_t seed, std::uint64_t epoch, std::int64_t sample,
@@ -145,7 +146,7 @@ DecodeOracle::Element DecodeOracle::at(int row, int column, int colour) const {
   for (const Tap& y : down)
     for (const Tap& x : across)
       sum += y.weight * x.weight * pixels_.first[y.pixel * pixels_.stride + 4 * x.pixel + colour];
-  const double deviation = deviation_of[colour], shift = mean_of[colour] / deviation,
+  const double deviation = channel_deviation[colour], shift = channel_mean[colour] / deviation,
                scaled = sum / 255 / deviation;
   // All terms are positive: a rounding for each product, sum and weight, and for the constants.
   const auto roundings = static_cast<double>(down.size() + across.size() + 12);

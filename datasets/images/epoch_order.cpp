@@ -12,7 +12,7 @@ namespace assay {
 namespace {
 
 /// A seed for each use of an epoch: the shards, and each group of them.
-std::uint64_t seed_of(std::uint64_t seed, std::uint64_t epoch, std::uint64_t use) {
+std::uint64_t make_seed(std::uint64_t seed, std::uint64_t epoch, std::uint64_t use) {
   const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   const r123::Philox4x32::ctr_type words =
       r123::Philox4x32()({{low(epoch), low(epoch >> 32), low(use), low(use >> 32)}},
@@ -36,7 +36,7 @@ EpochOrder::EpochOrder(std::int64_t samples, std::vector<std::int64_t> shards, s
       shuffle_(shuffle),
       interleave_(interleave == 0 ? shards_.size() : static_cast<std::size_t>(interleave)) {}
 
-EpochOrder::Samples EpochOrder::of(std::uint64_t epoch) const {
+EpochOrder::Samples EpochOrder::samples(std::uint64_t epoch) const {
   const std::lock_guard lock(mutex_);  // others wait for the thread that makes it
   for (const Kept& kept : kept_)
     if (kept.epoch == epoch) return kept.samples;
@@ -54,7 +54,7 @@ std::vector<std::int64_t> EpochOrder::make(std::uint64_t epoch) const {
     std::iota(order.begin(), order.end(), std::int64_t{0});
     return order;
   }
-  const std::vector<std::size_t> shards = permutation(shards_.size(), seed_of(seed_, epoch, 0));
+  const std::vector<std::size_t> shards = permutation(shards_.size(), make_seed(seed_, epoch, 0));
   for (std::size_t first = 0; first < shards.size(); first += interleave_) {
     std::vector<std::int64_t> group;
     for (std::size_t i = first; i < std::min(first + interleave_, shards.size()); ++i) {
@@ -62,7 +62,7 @@ std::vector<std::int64_t> EpochOrder::make(std::uint64_t epoch) const {
       const std::int64_t end = shard + 1 < shards_.size() ? shards_[shard + 1] : samples_;
       for (std::int64_t sample = shards_[shard]; sample < end; ++sample) group.push_back(sample);
     }
-    for (const std::size_t i : permutation(group.size(), seed_of(seed_, epoch, 1 + first)))
+    for (const std::size_t i : permutation(group.size(), make_seed(seed_, epoch, 1 + first)))
       order.push_back(group[i]);
   }
   return order;

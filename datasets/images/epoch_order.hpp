@@ -19,7 +19,7 @@ class EpochOrder {
 
   using Samples = std::shared_ptr<const std::vector<std::int64_t>>;
   /// All samples in the order of the epoch. Any thread may call it. The last two orders are kept.
-  Samples of(std::uint64_t epoch) const;
+  Samples samples(std::uint64_t epoch) const;
 
  private:
   std::vector<std::int64_t> make(std::uint64_t epoch) const;

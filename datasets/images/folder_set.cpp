@@ -90,7 +90,7 @@ class FolderSet final : public SampleSet {
   std::string canonical() const override { return canonical_; }
   std::vector<std::int64_t> shards() const override { return {0}; }
   const std::vector<std::string>& faults() const override { return faults_; }
-  std::string where(std::int64_t index) const override { return file_of(index).path; }
+  std::string where(std::int64_t index) const override { return find_file(index).path; }
 
   std::vector<std::string> files() const override {
     std::vector<std::string> names;
@@ -99,7 +99,7 @@ class FolderSet final : public SampleSet {
   }
 
   void read(std::int64_t index, Sample& sample) const override {
-    const File& named = file_of(index);
+    const File& named = find_file(index);
     std::error_code missing;
     if (fs::file_size(named.path, missing) == 0 && !missing)
       throw BadSample(named.path + ": an empty file");
@@ -114,7 +114,7 @@ class FolderSet final : public SampleSet {
     std::string path;
     std::int64_t label = 0;
   };
-  const File& file_of(std::int64_t index) const {
+  const File& find_file(std::int64_t index) const {
     return files_.at(static_cast<std::size_t>(index));
   }
 

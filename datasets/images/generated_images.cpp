@@ -14,7 +14,7 @@ using Words = r123::Philox4x32::ctr_type;
 enum class Use : std::uint32_t { of_class = 1, of_picture, spots, noise };
 constexpr int spot_pixels = 24;  // between two points of the grid of blurred spots
 
-Words words_of(std::uint64_t seed, Use use, std::int64_t number, std::uint32_t a = 0) {
+Words draw_words(std::uint64_t seed, Use use, std::int64_t number, std::uint32_t a = 0) {
   const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   const auto n = static_cast<std::uint64_t>(number);
   return r123::Philox4x32()({{low(n), low(n >> 32), a, static_cast<std::uint32_t>(use)}},
@@ -34,7 +34,7 @@ class Spots {
       : columns_(size.width / spot_pixels + 2) {
     const int rows = size.height / spot_pixels + 2;
     for (int i = 0; i < columns_ * rows; ++i) {
-      const Words words = words_of(seed, Use::spots, number, static_cast<std::uint32_t>(i));
+      const Words words = draw_words(seed, Use::spots, number, static_cast<std::uint32_t>(i));
       for (int c = 0; c < 3; ++c) values_.push_back(2 * part(words[0], c) - 1);
     }
   }
@@ -76,13 +76,13 @@ class Generated final : public ImageSource {
 
   Picture picture(std::int64_t index) const override {
     const std::int64_t number = images_.first + index;
-    const Words own = words_of(images_.seed, Use::of_picture, number);
+    const Words own = draw_words(images_.seed, Use::of_picture, number);
     Picture picture{
         {},
         images_.size,
         static_cast<std::int64_t>(
             (std::uint64_t{own[0]} * static_cast<std::uint64_t>(images_.classes)) >> 32)};
-    const Words of_class = words_of(images_.seed, Use::of_class, picture.label);
+    const Words of_class = draw_words(images_.seed, Use::of_class, picture.label);
     const double across = 1 + std::floor(10 * part(of_class[2], 0));  // stripes
     const double down = 1 + std::floor(10 * part(of_class[2], 1));
     const double phase = part(own[1], 0), brightness = 40 * (part(own[1], 1) - 0.5);
@@ -93,7 +93,7 @@ class Generated final : public ImageSource {
       for (int x = 0; x < width; ++x) {
         const double stripe = wave(across * x / width + down * y / height + phase);
         const Words noise =
-            words_of(images_.seed, Use::noise, number, static_cast<std::uint32_t>(y * width + x));
+            draw_words(images_.seed, Use::noise, number, static_cast<std::uint32_t>(y * width + x));
         const double grain = 44 * (part(noise[0], 3) - 0.5);
         for (int c = 0; c < 3; ++c) {
           const double dark = 30 + 190 * part(of_class[0], c);

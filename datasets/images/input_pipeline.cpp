@@ -47,11 +47,11 @@ std::string too_many(std::int64_t count, const std::string& last,
 
 }  // namespace
 
-RankShare share_of(const SampleSet& set, const PipelineSettings& settings) {
+RankShare make_share(const SampleSet& set, const PipelineSettings& settings) {
   return {set.size(), settings.batch, settings.rank, settings.ranks, settings.decode.training};
 }
 
-EpochOrder order_of(const SampleSet& set, const PipelineSettings& settings) {
+EpochOrder make_order(const SampleSet& set, const PipelineSettings& settings) {
   return {set.size(), set.shards(), settings.decode.seed, settings.shuffle, settings.interleave};
 }
 
@@ -60,7 +60,7 @@ void expect_usable(const SampleSet& set, const PipelineSettings& settings) {
   const auto& faults = set.faults();
   if (std::ssize(faults) > settings.max_bad_samples)
     throw InputError(too_many(std::ssize(faults), faults.back(), settings));
-  if (share_of(set, settings).steps() == 0)
+  if (make_share(set, settings).steps() == 0)
     throw InputError(fmt::format(
         "a batch of {} on {} rank{} exceeds the set of {} samples ({}{}). Use a smaller batch{}.",
         settings.batch, settings.ranks, settings.ranks == 1 ? "" : "s", set.size(), set.canonical(),
@@ -73,8 +73,8 @@ class InputPipeline::Threads {
   Threads(const SampleSet& set, const PipelineSettings& settings)
       : set_(set),
         settings_(settings),
-        share_(share_of(set, settings)),
-        order_(order_of(set, settings)),
+        share_(make_share(set, settings)),
+        order_(make_order(set, settings)),
         slots_(static_cast<std::size_t>(settings.prefetch) + 1) {
     expect_usable(set, settings);
     for (Slot& slot : slots_) {
@@ -126,7 +126,7 @@ class InputPipeline::Threads {
     const std::int64_t step = wanted_++;
     paused_ = false;
     work_.notify_all();
-    Slot& slot = slot_of(step);
+    Slot& slot = find_slot(step);
     made_.wait(lock, [&] { return next_step_ > step && slot.left == 0; });
     counters_.stall_s += seconds_since(start);
     if (slot.error) {
@@ -192,7 +192,7 @@ class InputPipeline::Threads {
     Batch batch;
   };
 
-  Slot& slot_of(std::int64_t step) {
+  Slot& find_slot(std::int64_t step) {
     return slots_[static_cast<std::size_t>(step % std::ssize(slots_))];
   }
 
@@ -219,7 +219,7 @@ class InputPipeline::Threads {
 
   /// Call it under the mutex. Elements of a step are taken in order, and steps one after the other.
   Task take() {
-    Task task{next_step_, next_element_, 0, -1, &slot_of(next_step_)};
+    Task task{next_step_, next_element_, 0, -1, &find_slot(next_step_)};
     const std::int64_t step = first_step_ + task.step;
     task.epoch = first_epoch_ + static_cast<std::uint64_t>(step / steps());
     task.position = share_.position(step % steps(), task.element);
@@ -283,7 +283,7 @@ class InputPipeline::Threads {
     float* const out = task.slot->images.data() + task.element * elements;
     std::int64_t index = -1;
     if (task.position >= 0)
-      index = (*order_.of(task.epoch))[static_cast<std::size_t>(task.position)];
+      index = (*order_.samples(task.epoch))[static_cast<std::size_t>(task.position)];
     // All callers agree which samples are good: the replacement is the same everywhere.
     for (std::int64_t tried = 0; index >= 0 && !good(index, task.epoch, mine, out); ++tried) {
       index = settings_.decode.training ? (index + 1) % set_.size() : -1;

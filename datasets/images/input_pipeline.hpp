@@ -25,8 +25,8 @@ struct PipelineSettings {
 };
 
 /// The samples of an epoch that a pipeline with these settings reads, in their order.
-RankShare share_of(const SampleSet& set, const PipelineSettings& settings);
-EpochOrder order_of(const SampleSet& set, const PipelineSettings& settings);
+RankShare make_share(const SampleSet& set, const PipelineSettings& settings);
+EpochOrder make_order(const SampleSet& set, const PipelineSettings& settings);
 
 /// The position at which a pipeline continues; checkpoints contain it.
 struct PipelineState {

@@ -17,8 +17,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// line[i] = the sum over the rows of their weights times byte i. `fixed` is the number of rows, so
 /// that the compiler unrolls its loop, or 0.
 template <int fixed>
-HWY_INLINE void sum_rows_of(const std::uint8_t* rows, std::int64_t stride, const float* weights,
-                            int any, std::int64_t bytes, float* line) {
+HWY_INLINE void sum_rows_by_taps(const std::uint8_t* rows, std::int64_t stride,
+                                 const float* weights, int any, std::int64_t bytes, float* line) {
   const int taps = fixed > 0 ? fixed : any;
   const hn::ScalableTag<float> reals;
   const hn::Rebind<std::int32_t, decltype(reals)> integers;
@@ -43,19 +43,19 @@ HWY_INLINE void sum_rows_of(const std::uint8_t* rows, std::int64_t stride, const
 
 void sum_rows(const std::uint8_t* rows, std::int64_t stride, const float* weights, int taps,
               std::int64_t bytes, float* line) {
-  const auto sum = taps == 3   ? sum_rows_of<3>
-                   : taps == 4 ? sum_rows_of<4>
-                   : taps == 5 ? sum_rows_of<5>
-                               : sum_rows_of<0>;
+  const auto sum = taps == 3   ? sum_rows_by_taps<3>
+                   : taps == 4 ? sum_rows_by_taps<4>
+                   : taps == 5 ? sum_rows_by_taps<5>
+                               : sum_rows_by_taps<0>;
   sum(rows, stride, weights, taps, bytes, line);
 }
 
 /// out[step i + c] = the normalised sum of colour c of `taps` pixels from first[i]; a fourth number
 /// behind them is written, too. `fixed` as above.
 template <int fixed>
-HWY_INLINE void sum_columns_of(const float* line, const int* first, const float* weights, int any,
-                               int size, const float* scale, const float* shift, int step,
-                               float* out) {
+HWY_INLINE void sum_columns_by_taps(const float* line, const int* first, const float* weights,
+                                    int any, int size, const float* scale, const float* shift,
+                                    int step, float* out) {
   const int taps = fixed > 0 ? fixed : any;
 #if HWY_TARGET == HWY_SCALAR
   for (int i = 0; i < size; ++i, weights += taps)
@@ -79,10 +79,10 @@ HWY_INLINE void sum_columns_of(const float* line, const int* first, const float*
 
 void sum_columns(const float* line, const int* first, const float* weights, int taps, int size,
                  const float* scale, const float* shift, int step, float* out) {
-  const auto sum = taps == 3   ? sum_columns_of<3>
-                   : taps == 4 ? sum_columns_of<4>
-                   : taps == 5 ? sum_columns_of<5>
-                               : sum_columns_of<0>;
+  const auto sum = taps == 3   ? sum_columns_by_taps<3>
+                   : taps == 4 ? sum_columns_by_taps<4>
+                   : taps == 5 ? sum_columns_by_taps<5>
+                               : sum_columns_by_taps<0>;
   sum(line, first, weights, taps, size, scale, shift, step, out);
 }
 

@@ -5,8 +5,8 @@
 namespace assay {
 namespace {
 
-View view_of(ImageSize image, const DecodeSettings& settings, std::uint64_t epoch,
-             std::int64_t index) {
+View make_view(ImageSize image, const DecodeSettings& settings, std::uint64_t epoch,
+               std::int64_t index) {
   return settings.training ? training_view(image, settings.seed, epoch, index, settings.augment)
                            : evaluation_view(image);
 }
@@ -19,7 +19,7 @@ ImageSize reduced(ImageSize image, int reduction) {
 
 DecodedPart decoded_part(ImageSize image, bool reduces, const DecodeSettings& settings,
                          std::uint64_t epoch, std::int64_t index) {
-  const View view = view_of(image, settings, epoch, index);
+  const View view = make_view(image, settings, epoch, index);
   const Crop& crop = view.crop;
   DecodedPart decoded;
   if (reduces) decoded.reduction = reduction_for(crop, settings.size);
@@ -48,7 +48,7 @@ void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSetting
                       std::uint64_t epoch, std::int64_t index, float* out) {
   const std::unique_ptr<ImageDecoder> decoder = image_decoder();
   const ImageSize image = decoder->open(encoded);
-  const View view = view_of(image, settings, epoch, index);
+  const View view = make_view(image, settings, epoch, index);
   const int reduction = decoder->reduces() ? reduction_for(view.crop, settings.size) : 1;
   const ImageSize small = reduced(image, reduction);
   const PixelView pixels = decoder->decode(reduction, {0, 0, small.width, small.height});

@@ -83,14 +83,14 @@ void read_tfrecord(const DataFile& file, const TfRecord& record, Bytes& data) {
 }
 
 std::string tfrecord_bytes(std::string_view data) {
-  const auto bytes_of = [](std::string_view text) {
+  const auto to_bytes = [](std::string_view text) {
     return std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
   };
   std::string record;
   append(record, data.size(), 8);
-  append(record, masked_crc(bytes_of(record)), 4);
+  append(record, masked_crc(to_bytes(record)), 4);
   record += data;
-  append(record, masked_crc(bytes_of(data)), 4);
+  append(record, masked_crc(to_bytes(data)), 4);
   return record;
 }
 

@@ -87,12 +87,12 @@ class TfRecordSet final : public SampleSet {
   }
 
   void read(std::int64_t index, Sample& sample) const override {
-    const Shard& shard = shard_of(index);
+    const Shard& shard = find_shard(index);
     thread_local Bytes data;
     thread_local ImageExample example;
     std::optional<DataFile> again;
     try {
-      read_tfrecord(opened(shard, again), record_of(shard, index), data);
+      read_tfrecord(opened(shard, again), find_record(shard, index), data);
       parse_example(data, example);
       sample.label = example.label - options_.label_base;
       if (sample.label < 0 || sample.label >= options_.classes)
@@ -106,8 +106,8 @@ class TfRecordSet final : public SampleSet {
   }
 
   std::string where(std::int64_t index) const override {
-    const Shard& shard = shard_of(index);
-    return fmt::format("{}, offset {}", shard.name, record_of(shard, index).offset);
+    const Shard& shard = find_shard(index);
+    return fmt::format("{}, offset {}", shard.name, find_record(shard, index).offset);
   }
 
  private:
@@ -118,7 +118,7 @@ class TfRecordSet final : public SampleSet {
     std::int64_t first = 0;
   };
 
-  const Shard& shard_of(std::int64_t index) const {
+  const Shard& find_shard(std::int64_t index) const {
     const auto next = std::upper_bound(
         shards_.begin(), shards_.end(), index,
         [](std::int64_t wanted, const Shard& shard) { return wanted < shard.first; });
@@ -134,7 +134,7 @@ class TfRecordSet final : public SampleSet {
                     "modification). Wait until it is complete.",
                     shard.name));
   }
-  static const TfRecord& record_of(const Shard& shard, std::int64_t index) {
+  static const TfRecord& find_record(const Shard& shard, std::int64_t index) {
     return shard.index.records.at(static_cast<std::size_t>(index - shard.first));
   }
 

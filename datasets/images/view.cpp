@@ -15,8 +15,8 @@ constexpr std::uint32_t view_key = 0x76696577u;  // keeps these numbers apart fr
 using Words = r123::Philox4x32::ctr_type;
 
 /// Four random words of one try.
-Words words_of(std::uint64_t seed, std::uint64_t epoch, std::int64_t sample,
-               std::uint32_t attempt) {
+Words draw_words(std::uint64_t seed, std::uint64_t epoch, std::int64_t sample,
+                 std::uint32_t attempt) {
   const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   const auto s = static_cast<std::uint64_t>(sample);
   return r123::Philox4x32()({{low(s), low(s >> 32), low(epoch), attempt}},
@@ -49,7 +49,7 @@ namespace {
 Crop random_crop(ImageSize image, std::uint64_t seed, std::uint64_t epoch, std::int64_t sample) {
   const double width = image.width, height = image.height;
   for (std::uint32_t attempt = 0; attempt < tries; ++attempt) {
-    const Words words = words_of(seed, epoch, sample, attempt);
+    const Words words = draw_words(seed, epoch, sample, attempt);
     const double area = width * height * (least_area + (1 - least_area) * unit(words[0]));
     const double ratio =
         std::exp(std::log(least_ratio) + std::log(largest_ratio / least_ratio) * unit(words[1]));
@@ -71,13 +71,14 @@ View training_view(ImageSize image, std::uint64_t seed, std::uint64_t epoch, std
   View view = evaluation_view(image);
   if (augment == Augment::none) return view;
   if (augment == Augment::shift) {
-    const Words words = words_of(seed, epoch, sample, 0);
+    const Words words = draw_words(seed, epoch, sample, 0);
     view.crop.x = unit(words[2]) * (image.width - view.crop.width);
     view.crop.y = unit(words[3]) * (image.height - view.crop.height);
     return view;
   }
   view.crop = random_crop(image, seed, epoch, sample);
-  view.flip = augment == Augment::crop_and_flip && words_of(seed, epoch, sample, tries)[0] % 2 == 1;
+  view.flip =
+      augment == Augment::crop_and_flip && draw_words(seed, epoch, sample, tries)[0] % 2 == 1;
   return view;
 }
 

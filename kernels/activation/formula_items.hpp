@@ -35,13 +35,13 @@ struct Element {
   std::int64_t plane = 1, channels = 1;
   double u = 0;
 
-  ASSAY_ITEM double bias_of(const double* table, std::int64_t i) const {
+  ASSAY_ITEM double read_bias(const double* table, std::int64_t i) const {
     return bias ? table[i / plane % channels] : 0;
   }
   /// The smallest normal number of the arithmetic, which may make 0 of smaller exponentials.
   ASSAY_ITEM double least_normal() const { return u > 0x1p-40 ? 0x1p-126 : 0x1p-1022; }
   /// The error of z as it is computed.
-  ASSAY_ITEM double error_of(double z) const { return bias ? u * std::fabs(z) : 0; }
+  ASSAY_ITEM double bound_error(double z) const { return bias ? u * std::fabs(z) : 0; }
 
   ASSAY_ITEM static double half_erfc(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
   ASSAY_ITEM static double density(double z) {
@@ -49,7 +49,7 @@ struct Element {
   }
 
   ASSAY_ITEM Approximate forward(double z) const {
-    const double error = error_of(z);
+    const double error = bound_error(z);
     switch (function) {
       case ActivationFunction::identity:
         return {z, error};
@@ -92,7 +92,7 @@ struct Element {
       case ActivationFunction::gelu: {
         const double p = density(y);
         return {g * (half_erfc(y) + y * p),
-                size * (p * std::fabs(2 - squared) * error_of(y) +
+                size * (p * std::fabs(2 - squared) * bound_error(y) +
                         of_functions * u * (1 + std::fabs(y) * p * (1 + squared)))};
       }
       case ActivationFunction::log_sigmoid:
@@ -108,7 +108,7 @@ struct Dst : Element {
   sums::SumBound bound;
   template <class In>
   ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
-    const Approximate near = forward(in(0, i) + bias_of(table, i));
+    const Approximate near = forward(in(0, i) + read_bias(table, i));
     return near.error == 0 ? Expected{near.value, 0, 0}
                            : bound.rounded(near.value, near.error, near.error);
   }
@@ -119,7 +119,7 @@ template <class In>
 ASSAY_ITEM Approximate gradient(const Element& element, const In& in, const double* table,
                                 std::int64_t i) {
   if (element.function == ActivationFunction::identity) return element.backward(in(0, i), 0);
-  return element.backward(in(0, i), in(1, i) + element.bias_of(table, i));
+  return element.backward(in(0, i), in(1, i) + element.read_bias(table, i));
 }
 
 struct DiffSrc : Element {

@@ -25,7 +25,7 @@ class ActivationOracle final : public WholeOracle {
       return;
     }
     with_code(bounds, executed, [&](const auto& code) {
-      sums::expect_elements(code, sums::values_of(names(), inputs), biases, indices, expected);
+      sums::expect_elements(code, sums::find_values(names(), inputs), biases, indices, expected);
     });
   }
 
@@ -34,7 +34,7 @@ class ActivationOracle final : public WholeOracle {
     if (output.dims.size() == 1) return std::nullopt;
     ElementFormula formula;
     with_code(bounds(output, executed), executed, [&](const auto& code) {
-      formula = formula_of(code, names(), known(inputs, executed).biases);
+      formula = make_formula(code, names(), known(inputs, executed).biases);
     });
     return formula;
   }
@@ -43,7 +43,7 @@ class ActivationOracle final : public WholeOracle {
   using Sums = activation::GradientSums;
 
   /// The common part of all outputs.
-  struct Known {
+  struct Cache {
     std::vector<double> biases;
     std::vector<double> sums;  ///< of each channel those of GradientSums, if diff_bias is wanted
   };
@@ -81,7 +81,7 @@ class ActivationOracle final : public WholeOracle {
     body(activation::Dst{element(executed), bounds});
   }
 
-  const Known& known(const Inputs& inputs, const Executed& executed) const {
+  const Cache& known(const Inputs& inputs, const Executed& executed) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(roundoff(executed));
     if (key == key_) return known_;
@@ -120,7 +120,7 @@ class ActivationOracle final : public WholeOracle {
   ActivationProblem problem_;
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
-  mutable Known known_;
+  mutable Cache known_;
   mutable double roundoff_ = 0;  ///< that of known_
 };
 

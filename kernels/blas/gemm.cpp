@@ -19,7 +19,7 @@ namespace {
 /// CBLAS's name for a precision, or an empty list. A library has one of these names. OpenBLAS's
 /// cblas_bgemm takes its factors as bf16, which is an integer or a floating-point argument as the
 /// library was compiled; MKL's cblas_gemm_s8u8s32 has offsets of its own. Neither is called.
-std::vector<std::string> names_of(Precision precision) {
+std::vector<std::string> list_names(Precision precision) {
   switch (precision) {
     case Precision::fp64:
       return {"cblas_dgemm"};
@@ -99,7 +99,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
                                              const Options& options, Communicator&) {
   const GemmProblem& gemm = problem_cast<GemmProblem>(problem);
   if (auto why = refused_algorithm(options, "blas", {"direct"}, "gemm")) return std::move(*why);
-  const std::vector<std::string> names = names_of(gemm.precision());
+  const std::vector<std::string> names = list_names(gemm.precision());
   if (names.empty())
     return Unsupported{fmt::format(
         "blas calls no function of CBLAS for {} (it calls those for fp64, fp32 and, in some "
@@ -119,7 +119,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
   return Unsupported{library().why_not(names.front())};
 }
 
-const Maker add_gemm{makers(), kind_of<GemmProblem>(), &make_gemm, {"direct"}};
+const Maker add_gemm{makers(), problem_kind<GemmProblem>(), &make_gemm, {"direct"}};
 
 }  // namespace
 }  // namespace assay::blas

@@ -33,7 +33,7 @@ class Hinge final : public BlockedPass {
   void add(std::int64_t first, std::int64_t rows, double* sums, double* scratch) const override {
     const Real *const x = data<Real>(0) + first * d_, *const y = data<Real>(1) + first,
                       *const w = data<Real>(2);
-    Real* const s_of = data<Real>(4) + first;
+    Real* const hinge_s = data<Real>(4) + first;
     double* const factors = scratch;
     auto* const dots = reinterpret_cast<Real*>(factors + block_rows());
     const auto d = static_cast<Int>(d_), count = static_cast<Int>(rows);
@@ -44,7 +44,7 @@ class Hinge final : public BlockedPass {
     for (std::int64_t i = 0; i < rows; ++i) {
       const double label = y[i], z = 1 - label * (static_cast<double>(dots[i]) + intercept),
                    s = std::min(std::max(slope * z, 0.0), 1.0);
-      s_of[i] = static_cast<Real>(s);
+      hinge_s[i] = static_cast<Real>(s);
       factors[i] = s * label;
       any = any || factors[i] != 0;
       sums[d_] += factors[i];

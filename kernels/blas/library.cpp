@@ -43,7 +43,7 @@ std::string loader_words() {
   return words == nullptr ? "no reason given" : words;
 }
 
-std::string path_of(void* handle, const std::string& otherwise) {
+std::string find_path(void* handle, const std::string& otherwise) {
   link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr ||
       *map->l_name == '\0')
@@ -127,7 +127,7 @@ Result<std::unique_ptr<Library>> Library::load(const std::string& asked, const s
   void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return Unsupported{fmt::format("blas: unavailable: {}", loader_words())};
   auto library = std::unique_ptr<Library>(new Library(asked, handle));
-  library->file_ = path_of(handle, name);
+  library->file_ = find_path(handle, name);
   for (const char* suffix : suffixes) {
     library->suffix_ = suffix;
     if (library->function("cblas_sgemm") == nullptr) continue;

@@ -38,7 +38,7 @@ class Syrk final : public BlasOperation {
   SyrkFunction<Int, Real> call_;
 };
 
-std::string algorithm_of(LinalgKernel kernel) {
+std::string name_algorithm(LinalgKernel kernel) {
   switch (kernel) {
     case LinalgKernel::eigh:
       return "divide_and_conquer";
@@ -65,7 +65,7 @@ MadeOperation make_syrk(const LinalgProblem& problem, int threads) {
 MadeOperation make_linalg(Device&, const Problem& problem, const Options& options, Communicator&) {
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   const LinalgShape& s = linalg.shape();
-  const std::string known = algorithm_of(s.kernel);
+  const std::string known = name_algorithm(s.kernel);
   if (auto why = refused_algorithm(options, "blas", {known}, name(s.kernel), "it is " + known))
     return std::move(*why);
   if (!library().wide() && largest_extent(s) > std::numeric_limits<std::int32_t>::max())
@@ -91,8 +91,10 @@ MadeOperation make_linalg(Device&, const Problem& problem, const Options& option
   throw std::logic_error("unknown kernel of linalg");
 }
 
-const Maker add_linalg{
-    makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct", "divide_and_conquer", "tsqr"}};
+const Maker add_linalg{makers(),
+                       problem_kind<LinalgProblem>(),
+                       &make_linalg,
+                       {"direct", "divide_and_conquer", "tsqr"}};
 
 }  // namespace
 

@@ -43,19 +43,19 @@ void BlockedPass::run(Stream&) {
   begin();
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)
   for (std::int64_t thread = 0; thread < threads_; ++thread) {
-    double* const sums = sums_of(thread);
+    double* const sums = find_sums(thread);
     std::fill_n(sums, sums_, 0.0);
     const std::int64_t end = n_ * (thread + 1) / threads_;
     for (std::int64_t first = n_ * thread / threads_; first < end; first += block_rows_)
       add(first, std::min(block_rows_, end - first), sums, sums + sums_);
   }
-  double* const all = sums_of(0);
+  double* const all = find_sums(0);
   for (std::int64_t thread = 1; thread < threads_; ++thread)
-    for (std::int64_t j = 0; j < sums_; ++j) all[j] += sums_of(thread)[j];
+    for (std::int64_t j = 0; j < sums_; ++j) all[j] += find_sums(thread)[j];
   end(all);
 }
 
-double* BlockedPass::sums_of(std::int64_t thread) const {
+double* BlockedPass::find_sums(std::int64_t thread) const {
   return static_cast<double*>(data_.back()) + thread * (sums_ + scratch_);
 }
 

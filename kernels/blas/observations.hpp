@@ -30,7 +30,7 @@ class BlockedPass : public BlasOperation {
   std::int64_t n_, d_, k_;
 
  private:
-  double* sums_of(std::int64_t thread) const;
+  double* find_sums(std::int64_t thread) const;
 
   std::int64_t block_rows_;
   int threads_;

@@ -62,14 +62,14 @@ class TallSkinnyQr final : public BlasOperation {
     {
       const std::int64_t part = omp_get_thread_num(), parts = omp_get_num_threads();
       if (part == 0) triangles = parts;
-      failed = factor(part_of(part), n_ * part / parts, n_ * (part + 1) / parts);
+      failed = factor(find_part(part), n_ * part / parts, n_ * (part + 1) / parts);
     }
     for (std::int64_t part = 1; part < triangles; ++part)
-      failed = std::max(failed, add(part_of(0), part_of(part).r, d_, d_, d_));
+      failed = std::max(failed, add(find_part(0), find_part(part).r, d_, d_, d_));
     if (failed != 0)
       throw CaseError(
           fmt::format("{} of {} failed (info is {}).", name_, library().file(), failed));
-    store(part_of(0).r);
+    store(find_part(0).r);
   }
 
  private:
@@ -79,7 +79,7 @@ class TallSkinnyQr final : public BlasOperation {
   };
 
   std::int64_t elements_of_thread() const { return d_ * d_ + rows_ * d_ + 2 * panel_ * d_; }
-  Part part_of(std::int64_t thread) const {
+  Part find_part(std::int64_t thread) const {
     Real* const r = data<Real>(2) + thread * elements_of_thread();
     Real* const block = r + d_ * d_;
     Real* const t = block + rows_ * d_;

@@ -43,7 +43,7 @@ class ConcatOracle final : public WholeOracle {
                                         bool) const override {
     ElementFormula formula;
     with_code(output, [&](const auto& code, std::vector<std::string> names) {
-      formula = formula_of(code, std::move(names));
+      formula = make_formula(code, std::move(names));
     });
     return formula;
   }

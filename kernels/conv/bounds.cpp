@@ -131,14 +131,16 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
                       : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out);
   const double stored = std::max(u, u_stored) / u;
   // The rounding is as in expected(), for the transformed operands.
-  const auto sum_of = [this](double terms) { return sums::variance_of_sum(terms, truncates); };
+  const auto find_variance = [this](double terms) {
+    return sums::variance_of_sum(terms, truncates);
+  };
   double terms =
       static_cast<double>(problem.direction() == ConvDirection::bwd_data ? s.oc / s.g : s.ic / s.g);
   double count = static_cast<double>(reduction(s, problem.direction()));
   if (method_ == Method::fft) {
     const double points = static_cast<double>((s.id + s.kd) * (s.ih + s.kh) * (s.iw + s.kw));
     if (weights) terms = static_cast<double>(s.mb);
-    variance_ = sum_of(terms) + 3 * stored * stored * std::log2(points + 2);
+    variance_ = find_variance(terms) + 3 * stored * stored * std::log2(points + 2);
   } else {
     const int tile =
         std::clamp(executed.tile.value_or(4), 1, static_cast<int>(most_winograd_points));
@@ -153,8 +155,8 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
         weights ? winograd_amplifications(taps, tile) : winograd_amplifications(tile, taps);
     const double amplification = *std::max_element(all.begin(), all.end());
     if (!indices.empty()) typical_ = typical(all, problem, indices) / amplification;
-    variance_ = (sum_of(terms) + (reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0) * amplification *
-                amplification;
+    variance_ = (find_variance(terms) + (reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0) *
+                amplification * amplification;
     const double times =
         executed.operand_roundings
             ? std::clamp<double>(*executed.operand_roundings, 0.0, stored_roundings)

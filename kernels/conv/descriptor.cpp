@@ -84,8 +84,8 @@ struct Extents {
 };
 
 /// Complains about numbers whose sums could overflow.
-Extents extents_of(const ConvShape& shape, const AxisMembers& axis,
-                   const DescriptorComplaint& complain) {
+Extents read_extents(const ConvShape& shape, const AxisMembers& axis,
+                     const DescriptorComplaint& complain) {
   const char c = axis.letter;
   const std::string size = fmt::format("the size of dimension {}", c), k = fmt::format("k{}", c),
                     o = fmt::format("o{}", c);
@@ -122,7 +122,7 @@ void derive(ConvShape& shape, const AxisMembers& axis, const DescriptorComplaint
   const std::int64_t in = shape.*axis.in, stride = shape.*axis.stride;
   std::int64_t& out = shape.*axis.out;
   std::int64_t& pad = shape.*axis.pad;
-  const auto [reach, span] = extents_of(shape, axis, complain);
+  const auto [reach, span] = read_extents(shape, axis, complain);
   const bool pad_given = pad >= 0;
   const auto natural = [&, reach = reach](std::int64_t p) {
     return in + 2 * p < reach ? 0 : (in + 2 * p - reach) / stride + 1;

@@ -11,11 +11,12 @@
 namespace assay::convolution {
 namespace {
 
-Products products_of(const ConvProblem& problem) {
+Products make_products(const ConvProblem& problem) {
   const ConvShape& s = problem.shape();
-  Products products{Products::Of::dst, s.g, s.ic / s.g, s.oc / s.g, {}, s.mb};
-  if (problem.direction() == ConvDirection::bwd_data) products.of = Products::Of::diff_src;
-  if (problem.direction() == ConvDirection::bwd_weights) products.of = Products::Of::diff_weights;
+  Products products{Products::Kind::dst, s.g, s.ic / s.g, s.oc / s.g, {}, s.mb};
+  if (problem.direction() == ConvDirection::bwd_data) products.kind = Products::Kind::diff_src;
+  if (problem.direction() == ConvDirection::bwd_weights)
+    products.kind = Products::Kind::diff_weights;
   const std::array<Axis, 3> all = axes(s);
   for (std::size_t d = 0; d < all.size(); ++d)
     products.at[d] = {all[d].in, all[d].out, all[d].taps, all[d].stride, all[d].step, all[d].pad};
@@ -68,7 +69,7 @@ std::optional<std::vector<sums::Terms>> sums_there(
       throw std::logic_error("products of a convolution are counted in two ways that differ");
     return sum;
   };
-  auto all = sums::sums_of_device(prover, products_of(problem),
+  auto all = sums::sums_of_device(prover, make_products(problem),
                                   reduction(problem.shape(), problem.direction()),
                                   {tensors[0].name, tensors[1].name}, inputs,
                                   problem.precision() == Precision::fp64, indices, right);

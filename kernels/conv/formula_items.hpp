@@ -17,8 +17,8 @@ struct Window {
 /// of the forward pass. Products that read padding do not count.
 struct Products {
   static constexpr const char* name = "conv part of a sum";
-  enum class Of : std::int64_t { dst, diff_src, diff_weights };
-  Of of = Of::dst;
+  enum class Kind : std::int64_t { dst, diff_src, diff_weights };
+  Kind kind = Kind::dst;
   std::int64_t groups = 1, inputs = 1, outputs = 1;  ///< channels of one group
   Window at[3];
   std::int64_t images = 1;  ///< not read: a device is believed of a shape
@@ -28,10 +28,10 @@ struct Products {
                        std::int64_t& b) const {
     std::int64_t of_output[3], of_number[3];
     for (int d = 2; d >= 0; --d) {
-      const std::int64_t extent = of == Of::dst        ? at[d].out
-                                  : of == Of::diff_src ? at[d].in
-                                                       : at[d].taps,
-                         inner = of == Of::diff_weights ? at[d].out : at[d].taps;
+      const std::int64_t extent = kind == Kind::dst        ? at[d].out
+                                  : kind == Kind::diff_src ? at[d].in
+                                                           : at[d].taps,
+                         inner = kind == Kind::diff_weights ? at[d].out : at[d].taps;
       of_output[d] = output % extent;
       output /= extent;
       of_number[d] = number % inner;
@@ -43,14 +43,14 @@ struct Products {
     for (int d = 0; d < 3; ++d) {
       const Window& w = at[d];
       std::int64_t in = 0, out = 0, t = of_number[d];
-      if (of == Of::diff_src) {
+      if (kind == Kind::diff_src) {
         in = of_output[d];
         out = in + w.pad - t * w.step;
         if (out < 0 || out % w.stride != 0) return false;
         out /= w.stride;
       } else {
-        out = of == Of::dst ? of_output[d] : of_number[d];
-        t = of == Of::dst ? of_number[d] : of_output[d];
+        out = kind == Kind::dst ? of_output[d] : of_number[d];
+        t = kind == Kind::dst ? of_number[d] : of_output[d];
         in = out * w.stride + t * w.step - w.pad;
       }
       if (in < 0 || in >= w.in || out >= w.out) return false;
@@ -59,15 +59,15 @@ struct Products {
       tap = tap * w.taps + t;
     }
     std::int64_t image = number, i = 0, o = 0;  // channels of all groups
-    if (of == Of::diff_weights) {
+    if (kind == Kind::diff_weights) {
       o = output / inputs;
       i = o / outputs * inputs + output % inputs;
     } else {
-      const std::int64_t own = of == Of::dst ? outputs : inputs, channel = output % (own * groups),
-                         group = channel / own;
+      const std::int64_t own = kind == Kind::dst ? outputs : inputs,
+                         channel = output % (own * groups), group = channel / own;
       image = output / (own * groups);
-      o = of == Of::dst ? channel : group * outputs + number;
-      i = of == Of::dst ? group * inputs + number : channel;
+      o = kind == Kind::dst ? channel : group * outputs + number;
+      i = kind == Kind::dst ? group * inputs + number : channel;
     }
     const std::int64_t in_plane = at[0].in * at[1].in * at[2].in,
                        out_plane = at[0].out * at[1].out * at[2].out,
@@ -75,8 +75,8 @@ struct Products {
                        src = (image * inputs * groups + i) * in_plane + in_place,
                        dst = (image * outputs * groups + o) * out_plane + out_place,
                        weight = (o * inputs + i % inputs) * taps + tap;
-    a = of == Of::diff_src ? dst : src;
-    b = of == Of::diff_weights ? dst : weight;
+    a = kind == Kind::diff_src ? dst : src;
+    b = kind == Kind::diff_weights ? dst : weight;
     return true;
   }
 };

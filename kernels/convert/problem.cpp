@@ -21,7 +21,7 @@ class ConvertOracle final : public WholeOracle {
   }
   std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Executed&,
                                         bool) const override {
-    return formula_of(CopiedElement{}, {"src"});
+    return make_formula(CopiedElement{}, {"src"});
   }
 };
 

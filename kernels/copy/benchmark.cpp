@@ -59,8 +59,8 @@ int default_threads(const CopyProblem& problem, bool pulls) {
   const auto count = static_cast<int>(teams.size());
   int each = count == 0 ? 1 : processors() / count;
   for (const CopyTeam& team : teams)
-    each = std::min(each, processors_of(team.place) / static_cast<int>(std::ranges::count(
-                                                          teams, team.place, &CopyTeam::place)));
+    each = std::min(each, count_processors(team.place) / static_cast<int>(std::ranges::count(
+                                                             teams, team.place, &CopyTeam::place)));
   return std::max(1, each) * std::max(1, count);
 }
 

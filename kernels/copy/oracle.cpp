@@ -29,7 +29,7 @@ class CopyOracle final : public WholeOracle {
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs&, const Executed&,
                                         bool) const override {
-    return formula_of(CopiedElement{}, {source_of(output)});
+    return make_formula(CopiedElement{}, {source_of(output)});
   }
 
  private:

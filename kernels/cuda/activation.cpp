@@ -20,7 +20,7 @@ class Activation final : public OwnOperation {
         packs_(problem.shape().elements() / width) {
     lay_channels_last();
     const std::int64_t rows = problem.shape().elements() / channels_, groups = channels_ / width;
-    rows_ = {rows, channels_, chunk_of(rows, groups), Divisor(groups)};
+    rows_ = {rows, channels_, choose_chunk(rows, groups), Divisor(groups)};
     if (problem.backward() && problem.bias())
       add_workspace(static_cast<std::size_t>(sums_size(rows_.chunks(), 2 * channels_)) *
                     sizeof(double));
@@ -46,7 +46,7 @@ class Activation final : public OwnOperation {
     auto* const sums = find<double>("workspace");
     start(ActivationSums<Stored, width>{term, rows_, sums}, rows_.chunks() * (channels_ / width));
     const FewRows left = few(sums, rows_.chunks(), 2 * channels_);
-    start(AddUp<Value>{left.from, diff_bias, left.rows, left.columns}, channels_);
+    start(SumStage<Value>{left.from, diff_bias, left.rows, left.columns}, channels_);
   }
 
   ActivationProblem problem_;
@@ -54,8 +54,10 @@ class Activation final : public OwnOperation {
   NormRows rows_;
 };
 
-const Maker add_activation{
-    makers(), kind_of<ActivationProblem>(), &make_own<ActivationProblem, Activation>, {"direct"}};
+const Maker add_activation{makers(),
+                           problem_kind<ActivationProblem>(),
+                           &make_own<ActivationProblem, Activation>,
+                           {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

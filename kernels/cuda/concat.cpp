@@ -53,7 +53,7 @@ Result<std::unique_ptr<Operation>> make_concat(Device& device, const Problem& wh
       });
 }
 
-const Maker add_concat{makers(), kind_of<ConcatProblem>(), &make_concat, {"direct"}};
+const Maker add_concat{makers(), problem_kind<ConcatProblem>(), &make_concat, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

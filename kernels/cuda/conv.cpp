@@ -61,13 +61,13 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
   Result<ConvForm> made_form = conv_form(conv, plain_weights ? "nhwc" : layout);
   if (auto* refusal = std::get_if<Unsupported>(&made_form)) return std::move(*refusal);
   const ConvForm& form = std::get<ConvForm>(made_form);
-  const Asked asked{place, conv, form,
-                    fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
-                                name(precision), form.layout, conv.canonical()),
-                    ranks};
-  Made operation = wanted == "auto" ? best_of(asked, true, graphs_of_auto(precision))
+  const ConvRequest asked{place, conv, form,
+                          fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
+                                      name(precision), form.layout, conv.canonical()),
+                          ranks};
+  Made operation = wanted == "auto" ? choose_best(asked, true, graphs_of_auto(precision))
                    : graph
-                       ? best_of(asked, false, {wanted})
+                       ? choose_best(asked, false, {wanted})
                        : on_all(ranks, [&] {
                            return by_algorithm(asked, static_cast<int>(position - names.begin()));
                          });
@@ -87,8 +87,9 @@ Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& opti
   std::vector<std::string> names{options.get("algorithm", "auto")};
   if (names.front() == "auto") {
     names.push_back(conv_plan_names().front());
-    std::ranges::copy_if(conv_algorithm_names(conv.direction()), std::back_inserter(names),
-                         [](const std::string& name) { return family_of(name) == Family::direct; });
+    std::ranges::copy_if(
+        conv_algorithm_names(conv.direction()), std::back_inserter(names),
+        [](const std::string& name) { return find_family(name) == Family::direct; });
   }
   std::string why;
   for (const Precision units : {Precision::tf32, Precision::fp32})
@@ -102,7 +103,8 @@ Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& opti
         continue;
       }
       std::unique_ptr<Operation>& operation = std::get<std::unique_ptr<Operation>>(result);
-      if (units == Precision::fp32 || family_of(operation->executed().algorithm) == Family::direct)
+      if (units == Precision::fp32 ||
+          find_family(operation->executed().algorithm) == Family::direct)
         return with_wide_inputs(conv, std::move(operation));
     }
   return Unsupported{std::move(why)};
@@ -130,10 +132,10 @@ Made make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& opt
                                : conv_form(conv, "nhwc");
   if (auto* refusal = std::get_if<Unsupported>(&plain)) return std::move(*refusal);
   const ConvForm form = summed(std::move(std::get<ConvForm>(plain)));
-  const Asked asked{place, conv, form,
-                    fmt::format("{} and sums {}, {}", graph, name(precision), conv.canonical()),
-                    ranks};
-  Made best = best_of(asked, false, {graph});
+  const ConvRequest asked{
+      place, conv, form,
+      fmt::format("{} and sums {}, {}", graph, name(precision), conv.canonical()), ranks};
+  Made best = choose_best(asked, false, {graph});
   if (const auto* const refusal = std::get_if<Unsupported>(&best))
     return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
   return best;
@@ -157,7 +159,7 @@ std::vector<std::string> all_names() {
   return all;
 }
 
-const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, all_names()};
+const Maker add_conv{makers(), problem_kind<ConvProblem>(), &make_conv, all_names()};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -101,7 +101,7 @@ class Convolution final : public BoundOperation {
  private:
   /// Compares what ran with what was asked for.
   std::optional<Unsupported> judge(const std::optional<Seen>& seen) {
-    const Family asked = family_of(executed_.algorithm);
+    const Family asked = find_family(executed_.algorithm);
     if (!seen && !way_->told) {
       // The bounds of fp32 exclude tf32, and integers that come out exactly exclude transforms: an
       // ok row proves both, while sums are not so long that the bounds are wide and no integers
@@ -148,7 +148,7 @@ class Convolution final : public BoundOperation {
   bool recorded_ = false;
 };
 
-std::string no_memory_for(const Asked& asked, const char* what) {
+std::string no_memory_for(const ConvRequest& asked, const char* what) {
   return fmt::format(
       "{} offers no {} in this arithmetic that fits into the memory that is free, {}",
       cudnn_library(), what, gib(asked.place.memory_available()));
@@ -167,7 +167,7 @@ auto supported(const Make& make) -> decltype(make()) {
 
 /// An operation whose way is settled and has run once; or why there is none.
 template <class MakeWay>
-Made settled(const Asked& asked, const std::string& algorithm, std::size_t most_workspace,
+Made settled(const ConvRequest& asked, const std::string& algorithm, std::size_t most_workspace,
              const MakeWay& make_way) {
   return supported([&]() -> Made {
     std::unique_ptr<ConvWay> way = make_way();
@@ -213,7 +213,7 @@ constexpr std::size_t most_plans = 4;  // that are tried: the first is within 3 
 /// same.
 class Choice {
  public:
-  explicit Choice(const Asked& asked) : asked_(asked) { asked_.timed = true; }
+  explicit Choice(const ConvRequest& asked) : asked_(asked) { asked_.timed = true; }
 
   /// Tries the algorithms of the older interface that keep to the form's arithmetic, up to the
   /// first; of those that add parts in 16 bits only what is faster than all others is taken.
@@ -280,7 +280,7 @@ class Choice {
     for (const bool parts : {false, true})
       for (const ConvEngine& engine : *engines)
         if (engine.adds_parts() == parts &&
-            keeps_to(engine, asked_.problem.precision(), family_of(algorithm)))
+            keeps_to(engine, asked_.problem.precision(), find_family(algorithm)))
           all.push_back({engine.name + (parts ? parts_mark : ""), parts,
                          [this, algorithm, graph, engines, &engine] {
                            return settled(asked_, algorithm, asked_.place.memory_available(), [&] {
@@ -348,7 +348,7 @@ class Choice {
 
   static constexpr const char* parts_mark = " adds parts";
 
-  Asked asked_;
+  ConvRequest asked_;
   Timed best_;
   int compared_ = 0;           ///< operations of which the durations are known
   std::string why_, refused_;  ///< of the first list, and the last refusal of this one
@@ -357,7 +357,7 @@ class Choice {
 
 }  // namespace
 
-Made by_algorithm(const Asked& asked, int algorithm) {
+Made by_algorithm(const ConvRequest& asked, int algorithm) {
   return settled(
       asked, conv_algorithm_names(asked.problem.direction())[static_cast<std::size_t>(algorithm)],
       std::numeric_limits<std::size_t>::max(), [&] {
@@ -365,7 +365,7 @@ Made by_algorithm(const Asked& asked, int algorithm) {
       });
 }
 
-Made best_of(const Asked& asked, bool older, const std::vector<std::string>& graphs) {
+Made choose_best(const ConvRequest& asked, bool older, const std::vector<std::string>& graphs) {
   Choice choice(asked);
   if (older) choice.try_algorithms();
   for (const std::string& graph : graphs) choice.try_plans(graph);

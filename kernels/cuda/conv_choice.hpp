@@ -17,7 +17,7 @@
 namespace assay::cuda {
 
 /// A request to cuDNN.
-struct Asked {
+struct ConvRequest {
   CudnnDevice& place;
   const ConvProblem& problem;
   const ConvForm& form;
@@ -29,13 +29,13 @@ struct Asked {
 using Made = Result<std::unique_ptr<Operation>>;
 
 /// An operation of this algorithm of the older interface, which has run once; or why there is none.
-Made by_algorithm(const Asked& asked, int algorithm);
+Made by_algorithm(const ConvRequest& asked, int algorithm);
 
 /// The best of the first algorithm of the older interface, if `older`, and of the first plans of
 /// each of `graphs`. Ranks choose together: all call it, and take the same, by the longest
 /// durations, of kernels that are recorded, or else by events. Executed::numbers tells how many
 /// were compared ("chosen_by_trace", "chosen_by_events").
-Made best_of(const Asked& asked, bool older, const std::vector<std::string>& graphs);
+Made choose_best(const ConvRequest& asked, bool older, const std::vector<std::string>& graphs);
 
 /// The result of `make`, if it has one on all ranks. If it is Unsupported or throws on one, it does
 /// so on all: ranks with a result would else go on, and wait for one without in their next

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t channels_of_vector = 4;  // of CUDNN_DATA_INT8x4
 constexpr const char* vector_layout = "nchw_vect_c4";
 
-cudnnDataType_t data_type_of(DataType type, bool vectors) {
+cudnnDataType_t to_data_type(DataType type, bool vectors) {
   return vectors && type == DataType::s8 ? CUDNN_DATA_INT8x4 : cudnn_type(type);
 }
 
@@ -41,7 +41,7 @@ struct AxisOf {
   const char* name;
   std::int64_t in, out, taps, stride, dilation, pad;
 };
-std::vector<AxisOf> axes_of(const ConvShape& s, bool deep) {
+std::vector<AxisOf> list_axes(const ConvShape& s, bool deep) {
   std::vector<AxisOf> axes{{"h", s.ih, s.oh, s.kh, s.sh, s.dh, s.ph},
                            {"w", s.iw, s.ow, s.kw, s.sw, s.dw, s.pw}};
   if (deep) axes.insert(axes.begin(), {"d", s.id, s.od, s.kd, s.sd, s.dd, s.pd});
@@ -55,7 +55,7 @@ std::string why_not_shape(const ConvProblem& problem, const std::vector<TensorSp
       return fmt::format(
           "cuDNN's descriptors hold up to {} elements ('{}' has {}). Use a smaller batch.", INT_MAX,
           spec.name, spec.elements());
-  for (const AxisOf& a : axes_of(problem.shape(), specs[parts.x].dims.size() == 5)) {
+  for (const AxisOf& a : list_axes(problem.shape(), specs[parts.x].dims.size() == 5)) {
     const std::int64_t out =
         (a.in + 2 * a.pad - ((a.taps - 1) * (a.dilation + 1) + 1)) / a.stride + 1;
     if (out != a.out)
@@ -122,7 +122,7 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
     spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
   }
 
-  form.arithmetic = arithmetic_of(precision);
+  form.arithmetic = choose_arithmetic(precision);
   return form;
 }
 
@@ -152,7 +152,7 @@ ConvForm summed(ConvForm form) {
 
 ConvAxes conv_axes(const ConvShape& shape, bool deep) {
   ConvAxes axes;
-  for (const AxisOf& a : axes_of(shape, deep)) {
+  for (const AxisOf& a : list_axes(shape, deep)) {
     axes.pads.push_back(a.pad);
     axes.strides.push_back(a.stride);
     axes.dilations.push_back(a.dilation + 1);
@@ -185,7 +185,7 @@ ConvDescriptors::ConvDescriptors(const ConvProblem& problem, const ConvForm& for
     const cudnnTensorFormat_t format = form.layout == "nhwc"        ? CUDNN_TENSOR_NHWC
                                        : vectors && part != parts.y ? CUDNN_TENSOR_NCHW_VECT_C
                                                                     : CUDNN_TENSOR_NCHW;
-    check(cudnnSetTensorNdDescriptorEx(descriptor.get(), format, data_type_of(spec.type, vectors),
+    check(cudnnSetTensorNdDescriptorEx(descriptor.get(), format, to_data_type(spec.type, vectors),
                                        static_cast<int>(dims.size()), dims.data()),
           fmt::format("describing '{}' to cuDNN", spec.name));
   };
@@ -194,7 +194,7 @@ ConvDescriptors::ConvDescriptors(const ConvProblem& problem, const ConvForm& for
 
   const TensorSpec& filter = form.specs[parts.w];
   const std::vector<int> dims = ints(filter_dims(filter));
-  check(cudnnSetFilterNdDescriptor(w.get(), data_type_of(filter.type, vectors),
+  check(cudnnSetFilterNdDescriptor(w.get(), to_data_type(filter.type, vectors),
                                    form.layout == "nhwc" ? CUDNN_TENSOR_NHWC
                                    : vectors             ? CUDNN_TENSOR_NCHW_VECT_C
                                                          : CUDNN_TENSOR_NCHW,

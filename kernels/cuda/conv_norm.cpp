@@ -129,10 +129,10 @@ Made make_conv_norm(Device& device, const Problem& what, const Options& options,
     Result<ConvForm> plain = conv_form(conv, "nhwc");
     if (auto* refusal = std::get_if<Unsupported>(&plain)) return std::move(*refusal);
     const ConvForm form = normalized(std::move(std::get<ConvForm>(plain)), norm.fusion());
-    const Asked asked{place, conv, form,
-                      fmt::format("{} {}, {}", graph, name(conv.precision()), what.canonical()),
-                      ranks};
-    Made best = best_of(asked, false, {graph});
+    const ConvRequest asked{
+        place, conv, form,
+        fmt::format("{} {}, {}", graph, name(conv.precision()), what.canonical()), ranks};
+    Made best = choose_best(asked, false, {graph});
     if (const auto* refusal = std::get_if<Unsupported>(&best))
       return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
     return std::make_unique<NormalizedConvolution>(
@@ -141,7 +141,7 @@ Made make_conv_norm(Device& device, const Problem& what, const Options& options,
 }
 
 const Maker add_conv_norm{
-    makers(), kind_of<ConvNormProblem>(), &make_conv_norm, {conv_plan_names().front()}};
+    makers(), problem_kind<ConvNormProblem>(), &make_conv_norm, {conv_plan_names().front()}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -37,7 +37,7 @@ struct OperationNames {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t alpha, beta, convolution, x, w, y;
 };
-OperationNames names_of(ConvDirection direction) {
+OperationNames list_names(ConvDirection direction) {
   switch (direction) {
     case ConvDirection::forward:
       return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
@@ -68,7 +68,7 @@ OperationNames names_of(ConvDirection direction) {
 }
 
 /// [n, c, spatial …], the last one innermost, or the channels.
-std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& dims, bool channels_last) {
+std::vector<std::int64_t> make_strides(const std::vector<std::int64_t>& dims, bool channels_last) {
   std::vector<std::int64_t> strides(dims.size());
   std::int64_t stride = 1;
   if (channels_last) strides[1] = 1, stride = dims[1];
@@ -78,13 +78,13 @@ std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& dims, bool
 }
 
 /// A tensor with this number in the graph.
-GraphObject tensor_of(std::int64_t number, cudnnDataType_t type,
-                      const std::vector<std::int64_t>& dims, bool channels_last,
-                      bool is_virtual = false) {
+GraphObject make_tensor(std::int64_t number, cudnnDataType_t type,
+                        const std::vector<std::int64_t>& dims, bool channels_last,
+                        bool is_virtual = false) {
   GraphObject tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
   tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
-  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, strides_of(dims, channels_last));
+  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, make_strides(dims, channels_last));
   tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, std::array{number});
   tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::array{alignment});
   if (is_virtual) tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
@@ -92,7 +92,7 @@ GraphObject tensor_of(std::int64_t number, cudnnDataType_t type,
   return tensor;
 }
 
-ConvEngine engine_of(GraphObject settings) {
+ConvEngine find_engine(GraphObject settings) {
   const GraphObject engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t into = engine.get();
   settings.get(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &into);
@@ -118,7 +118,7 @@ ConvEngine engine_of(GraphObject settings) {
   return described;
 }
 
-Family family_of(const ConvEngine& engine) {
+Family find_family(const ConvEngine& engine) {
   if (engine.has(CUDNN_NUMERICAL_NOTE_FFT)) return Family::fft;
   for (const auto note :
        {CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
@@ -138,7 +138,7 @@ class PlanWay final : public ConvWay {
                                                : fmt::format("note {}", static_cast<int>(note)));
     implementation = fmt::format("{} {}{}{}", cudnn_library(), engine.name,
                                  notes.empty() ? "" : " ", fmt::join(notes, " "));
-    told = Seen{family_of(engine), engine.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE),
+    told = Seen{find_family(engine), engine.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE),
                 engine.adds_parts(), implementation};
     if (engine.has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13)) winograd_points = 13;
     nondeterministic = engine.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
@@ -223,7 +223,7 @@ bool ConvEngine::adds_parts() const {
 
 bool keeps_to(const ConvEngine& engine, Precision precision, Family family) {
   const bool tensor_cores = engine.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-  return family_of(engine) == family && !engine.has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) &&
+  return find_family(engine) == family && !engine.has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) &&
          !(precision == Precision::fp32 && tensor_cores) &&
          !(precision == Precision::tf32 && !tensor_cores) &&
          !(size_of(storage(precision)) != 2 && engine.adds_parts());
@@ -236,8 +236,8 @@ ConvGraph::ConvGraph(const GraphTarget& target, const ConvProblem& problem, cons
   const std::size_t filter = conv_parts(problem.direction()).w;
   for (std::size_t i = 0; i < form.specs.size(); ++i) {
     const TensorSpec& spec = form.specs[i];
-    keep(tensor_of(static_cast<std::int64_t>(i), cudnn_type(spec.type),
-                   i == filter ? filter_dims(spec) : spec.dims, form.layout == "nhwc"));
+    keep(make_tensor(static_cast<std::int64_t>(i), cudnn_type(spec.type),
+                     i == filter ? filter_dims(spec) : spec.dims, form.layout == "nhwc"));
   }
   convolve(problem, form);
   if (form.normalization) normalize(form, type_of_sums(problem.precision()));
@@ -253,11 +253,11 @@ ConvGraph::ConvGraph(const GraphTarget& target, const ConvProblem& problem, cons
 const GraphObject& ConvGraph::virtual_output(const ConvForm& form, cudnnDataType_t type) {
   const TensorSpec& dst = form.specs[conv_parts(ConvDirection::forward).y];
   return *(last_ =
-               &keep(tensor_of(std::ssize(parts_), type, dst.dims, form.layout == "nhwc", true)));
+               &keep(make_tensor(std::ssize(parts_), type, dst.dims, form.layout == "nhwc", true)));
 }
 
 void ConvGraph::convolve(const ConvProblem& problem, const ConvForm& form) {
-  const OperationNames names = names_of(problem.direction());
+  const OperationNames names = list_names(problem.direction());
   const ConvParts parts = conv_parts(problem.direction());
   GraphObject convolution(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   const ConvAxes axes = conv_axes(problem.shape(), form.specs[parts.x].dims.size() == 5);
@@ -340,7 +340,7 @@ std::vector<ConvEngine> ConvGraph::engines() const {
   std::vector<ConvEngine> all;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (GraphObject& settings : proposals(mode)) {
-      ConvEngine engine = engine_of(std::move(settings));
+      ConvEngine engine = find_engine(std::move(settings));
       if (std::ranges::none_of(all, [&](const ConvEngine& a) { return a.name == engine.name; }))
         all.push_back(std::move(engine));
     }

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Operation>> make_convert(Device& device, const Problem& w
   return std::make_unique<Conversion<__half>>(problem);
 }
 
-const Maker add_convert{makers(), kind_of<ConvertProblem>(), &make_convert, {"direct"}};
+const Maker add_convert{makers(), problem_kind<ConvertProblem>(), &make_convert, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

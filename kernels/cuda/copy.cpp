@@ -39,7 +39,7 @@ class CopyStream final : public Stream {
 };
 
 /// Memory of another GPU than the current one.
-std::shared_ptr<void> memory_of(int gpu, std::size_t bytes, const std::string& name) {
+std::shared_ptr<void> allocate_memory(int gpu, std::size_t bytes, const std::string& name) {
   int current = 0;
   check(cudaGetDevice(&current), "asking for the current GPU");
   check(cudaSetDevice(gpu), fmt::format("choosing GPU {}", gpu));
@@ -99,7 +99,7 @@ class CopyDevice final : public Device {
       check(cudaGetDevice(&own), "asking for the current GPU");
       if (place.gpu != own)
         plain.memory = [gpu = place.gpu, name = spec.name](std::size_t bytes) {
-          return memory_of(gpu, bytes, name);
+          return allocate_memory(gpu, bytes, name);
         };
       return gpu_.allocate(plain);
     }
@@ -119,8 +119,8 @@ class CopyDevice final : public Device {
   void fill(Tensor& tensor, double value) override {
     is_own(tensor) ? gpu_.fill(tensor, value) : Device::fill(tensor, value);
   }
-  Scanned scan(Tensor& tensor, std::span<const std::int64_t> indices,
-               const ChecksumWeights* weights) override {
+  ScanResult scan(Tensor& tensor, std::span<const std::int64_t> indices,
+                  const ChecksumWeights* weights) override {
     return is_own(tensor) ? gpu_.scan(tensor, indices, weights)
                           : Device::scan(tensor, indices, weights);
   }
@@ -264,7 +264,7 @@ class Copying final : public BoundOperation {
   cudaEvent_t began_ = nullptr, ended_ = nullptr;
 };
 
-Result<CopyPlace> place_of(const std::string& name) {
+Result<CopyPlace> parse_place(const std::string& name) {
   if (name == "pinned" || name == "pageable") return CopyPlace{true, name == "pinned"};
   if (!name.starts_with("gpu"))
     return Unsupported{fmt::format(
@@ -285,7 +285,7 @@ Result<std::unique_ptr<Operation>> make_copy(Device& device, const Problem& what
   std::vector<CopyPlace> places;
   for (const auto& [from, to] : problem.paths())
     for (const std::string& name : {from, to}) {
-      Result<CopyPlace> place = place_of(name);
+      Result<CopyPlace> place = parse_place(name);
       if (auto* refusal = std::get_if<Unsupported>(&place)) return std::move(*refusal);
       places.push_back(std::get<CopyPlace>(place));
       if (problem.shape().both && name == "pageable")
@@ -299,7 +299,7 @@ Result<std::unique_ptr<Operation>> make_copy(Device& device, const Problem& what
   return std::make_unique<Copying>(problem, places, device);
 }
 
-const Maker add_copy{makers(), kind_of<CopyProblem>(), &make_copy, {}};
+const Maker add_copy{makers(), problem_kind<CopyProblem>(), &make_copy, {}};
 
 }  // namespace
 

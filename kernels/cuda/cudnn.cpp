@@ -46,7 +46,7 @@ cudnnDataType_t cudnn_type(DataType type) {
   throw std::logic_error("no tensor of cuDNN's has this type");
 }
 
-CudnnArithmetic arithmetic_of(Precision precision) {
+CudnnArithmetic choose_arithmetic(Precision precision) {
   const std::string compute(name(precision));
   switch (precision) {
     case Precision::fp32:

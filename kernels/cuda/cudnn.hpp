@@ -23,7 +23,7 @@ struct CudnnArithmetic {
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
   std::string compute, accumulate;
 };
-CudnnArithmetic arithmetic_of(Precision precision);
+CudnnArithmetic choose_arithmetic(Precision precision);
 /// "FMA_MATH"
 const char* math_name(cudnnMathType_t math);
 

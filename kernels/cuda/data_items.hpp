@@ -45,7 +45,7 @@ struct Weights {
 
 /// The value of a stored element: exact.
 template <class Stored>
-ASSAY_ITEM double value_of(Stored stored) {
+ASSAY_ITEM double decode_value(Stored stored) {
   if constexpr (std::is_integral_v<Stored>)
     return static_cast<double>(stored);
   else
@@ -54,7 +54,7 @@ ASSAY_ITEM double value_of(Stored stored) {
 
 /// Stores a value that Stored holds.
 template <class Stored>
-ASSAY_ITEM Stored stored_of(double value) {
+ASSAY_ITEM Stored to_stored(double value) {
   if constexpr (std::is_integral_v<Stored>)
     return static_cast<Stored>(value);
   else
@@ -72,7 +72,7 @@ struct MakeValues {
     double values[4];
     philox::make_block(recipe, static_cast<std::uint64_t>(i), values);
     const std::int64_t left = n - 4 * i, count = left < 4 ? left : 4;
-    for (std::int64_t j = 0; j < count; ++j) to[place(4 * i + j)] = stored_of<Stored>(values[j]);
+    for (std::int64_t j = 0; j < count; ++j) to[place(4 * i + j)] = to_stored<Stored>(values[j]);
   }
 };
 
@@ -103,7 +103,7 @@ struct PlaceElement {
   ASSAY_ITEM void operator()(std::int64_t i) const { to[place(first + i)] = from[i]; }
 };
 
-/// A part of what Scanned tells. The sum is sum + carry.
+/// A part of what ScanResult tells. The sum is sum + carry.
 struct ScanPart {
   double sum = 0, carry = 0, rounding = 0, bad_value = 0;
   std::int64_t bad = 0, first_bad = 0;
@@ -144,7 +144,7 @@ struct ScanLane {
   ASSAY_ITEM void operator()(std::int64_t lane) const {
     ScanPart part;
     for (std::int64_t i = lane; i < n; i += lanes) {
-      const double value = value_of(from[place(i)]), size = value < 0 ? -value : value;
+      const double value = decode_value(from[place(i)]), size = value < 0 ? -value : value;
       if (!(size <= largest)) {
         if (part.bad++ == 0) {
           part.first_bad = i;
@@ -180,7 +180,9 @@ struct Gather {
   Places place;
   const std::int64_t* indices;
   double* to;
-  ASSAY_ITEM void operator()(std::int64_t i) const { to[i] = value_of(from[place(indices[i])]); }
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    to[i] = decode_value(from[place(indices[i])]);
+  }
 };
 
 }  // namespace assay::cuda

@@ -42,12 +42,12 @@ inline bool in_pieces(const TensorSpec& spec) {
   return spec.layout && !spec.layout->pieces.empty();
 }
 
-inline std::int64_t piece_of(const Layout& layout) {
+inline std::int64_t count_piece(const Layout& layout) {
   return layout.elements / static_cast<std::int64_t>(layout.pieces.size());
 }
 
 /// The places of a layout. `pieces` stays null: the caller copies it to the GPU.
-inline Places places_of(const TensorSpec& spec) {
+inline Places find_places(const TensorSpec& spec) {
   Places places;
   if (!spec.layout) return places;
   places.dims = static_cast<int>(spec.dims.size());
@@ -68,7 +68,7 @@ inline std::size_t add_pieces(const TensorSpec& spec, Tables& tables) {
 inline void set_pieces(const TensorSpec& spec, std::byte* memory, std::size_t at, Places& places) {
   if (!in_pieces(spec)) return;
   places.pieces = address<const std::int64_t>(memory, at);
-  places.piece = piece_of(*spec.layout);
+  places.piece = count_piece(*spec.layout);
 }
 
 }  // namespace assay::cuda

@@ -30,7 +30,7 @@ class Dropout final : public OwnOperation {
 };
 
 const Maker add_dropout{
-    makers(), kind_of<DropoutProblem>(), &make_own<DropoutProblem, Dropout>, {"direct"}};
+    makers(), problem_kind<DropoutProblem>(), &make_own<DropoutProblem, Dropout>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -11,13 +11,13 @@ constexpr std::int64_t most_blocks = 65535;
 
 /// Blocks that a multiprocessor must have registers for.
 template <class Item>
-constexpr int least_blocks_of() {
+constexpr int choose_least_blocks() {
   if constexpr (requires { Item::least_blocks; }) return Item::least_blocks;
   return 1;
 }
 
 template <class Item>
-__global__ void __launch_bounds__(item_threads, least_blocks_of<Item>())
+__global__ void __launch_bounds__(item_threads, choose_least_blocks<Item>())
     item_kernel(Item item, std::int64_t count) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step)

@@ -63,7 +63,7 @@ struct Types {
   cublasComputeType_t compute;
   cudaDataType_t scale;  ///< of alpha and beta
 };
-Types types_of(Precision precision) {
+Types choose_types(Precision precision) {
   switch (precision) {
     case Precision::fp64:
       return {CUBLAS_COMPUTE_64F, CUDA_R_64F};
@@ -118,7 +118,7 @@ class LtGemm final : public BoundOperation {
   explicit LtGemm(const GemmProblem& problem)
       : BoundOperation(problem.tensors()),
         problem_(problem),
-        types_(types_of(problem.precision())),
+        types_(choose_types(problem.precision())),
         alpha_(problem.alpha() /
                (is_fp8(problem.precision()) ? double{scale_of_a} * double{scale_of_b} : 1)),
         beta_(problem.beta()) {
@@ -270,7 +270,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device& place, const Problem& what,
   return make_product(static_cast<CudaDevice&>(place), problem);
 }
 
-const Maker add_gemm{makers(), kind_of<GemmProblem>(), &make_gemm, {"direct"}};
+const Maker add_gemm{makers(), problem_kind<GemmProblem>(), &make_gemm, {"direct"}};
 
 }  // namespace
 

@@ -78,7 +78,7 @@ ASSAY_ITEM void store(const ValueOf<Stored>* from, Stored* to) {
 
 /// The sum of `count` numbers that are `step` apart, in their order. Many are read at once: each
 /// takes long to arrive.
-ASSAY_ITEM double sum_of(const double* from, std::int64_t step, std::int64_t count) {
+ASSAY_ITEM double add_strided(const double* from, std::int64_t step, std::int64_t count) {
   constexpr int at_once = 16;
   double sum = 0;
   std::int64_t i = 0;
@@ -94,14 +94,14 @@ ASSAY_ITEM double sum_of(const double* from, std::int64_t step, std::int64_t cou
 /// One stage of a sum: of up to 64 rows of `columns` numbers.
 inline constexpr std::int64_t rows_of_stage = 64;
 template <class To>
-struct AddUp {
+struct SumStage {
   const double* from;
   To* to;
   std::int64_t rows, columns;
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const std::int64_t first = i / columns * rows_of_stage, left = rows - first;
-    to[i] = static_cast<To>(sum_of(from + first * columns + i % columns, columns,
-                                   left < rows_of_stage ? left : rows_of_stage));
+    to[i] = static_cast<To>(add_strided(from + first * columns + i % columns, columns,
+                                        left < rows_of_stage ? left : rows_of_stage));
   }
 };
 
@@ -109,7 +109,9 @@ struct AddUp {
 struct FewRows {
   const double* from = nullptr;
   std::int64_t rows = 0, columns = 0;
-  ASSAY_ITEM double sum(std::int64_t column) const { return sum_of(from + column, columns, rows); }
+  ASSAY_ITEM double sum(std::int64_t column) const {
+    return add_strided(from + column, columns, rows);
+  }
 };
 
 /// Divides numbers below 2^31 by a multiplication, which takes a fifth of the time: with s the

@@ -122,10 +122,10 @@ KernelDevice::KernelDevice() : prover_(std::make_unique<KernelProver>(*this)) {
 KernelDevice::~KernelDevice() = default;
 Prover* KernelDevice::prover() { return prover_.get(); }
 
-Scanned KernelDevice::scan(Tensor& tensor, std::span<const std::int64_t> indices,
-                           const ChecksumWeights* weights) {
+ScanResult KernelDevice::scan(Tensor& tensor, std::span<const std::int64_t> indices,
+                              const ChecksumWeights* weights) {
   const TensorSpec& spec = tensor.spec();
-  Scanned scanned;
+  ScanResult scanned;
   if (knows(spec, weights) &&
       by_kernels(spec.type, [&] { scanned = read(tensor, indices, weights); }))
     return scanned;
@@ -158,8 +158,8 @@ void KernelDevice::prove(DataType type) {
   const ChecksumWeights weights(spec.dims, 3);
   const std::vector<std::int64_t> some{0, 1, n / 2, n - 1};
   const auto scan_alike = [&](bool exact) {
-    const Scanned scanned = read(*tensor, some, &weights),
-                  wanted = Device::scan(*tensor, some, &weights);
+    const ScanResult scanned = read(*tensor, some, &weights),
+                     wanted = Device::scan(*tensor, some, &weights);
     const auto near = [exact](double a, double b) {
       return exact ? a == b : std::abs(a - b) <= 1e-10 * (std::abs(a) + std::abs(b));
     };
@@ -210,7 +210,7 @@ void KernelDevice::prove(DataType type) {
 void KernelDevice::make(Tensor& tensor, const Values& values) {
   const TensorSpec& spec = tensor.spec();
   ValueRecipe recipe = values.recipe();
-  Places places = places_of(spec);
+  Places places = find_places(spec);
   Tables tables;
   const std::size_t pieces = add_pieces(spec, tables);
   const std::size_t kept =
@@ -237,7 +237,7 @@ void KernelDevice::set_all(Tensor& tensor, double value) {
   Tables tables;
   // Without padding, every place gets the value, in any order.
   if (in_pieces(spec) || (spec.layout && spec.layout->elements > spec.elements()))
-    places = places_of(spec);
+    places = find_places(spec);
   const std::size_t pieces = add_pieces(spec, tables);
   std::byte* const memory = scratch(tables.size());
   upload(memory, tables.bytes());
@@ -251,8 +251,8 @@ void KernelDevice::set_all(Tensor& tensor, double value) {
   stream().wait();
 }
 
-Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices,
-                           const ChecksumWeights* weights) {
+ScanResult KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices,
+                              const ChecksumWeights* weights) {
   const TensorSpec& spec = tensor.spec();
   const std::int64_t n = spec.elements(), lanes = std::min((n + 63) / 64, most_lanes);
   Tables tables;
@@ -270,7 +270,7 @@ Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices
                     result_bytes = sizeof(ScanPart) + count * sizeof(double);
   std::byte* const memory = scratch(result_at + result_bytes);
   upload(memory, tables.bytes());
-  Places places = places_of(spec);
+  Places places = find_places(spec);
   set_pieces(spec, memory, pieces, places);
   const double unit = unit_roundoff(spec.type), infinity = std::numeric_limits<double>::infinity(),
                largest =
@@ -299,7 +299,7 @@ Scanned KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indices
   stream().wait();
   ScanPart all;
   std::memcpy(&all, told.data(), sizeof all);
-  Scanned scanned;
+  ScanResult scanned;
   scanned.elements.resize(count);
   if (count > 0)
     std::memcpy(scanned.elements.data(), told.data() + sizeof all, count * sizeof(double));
@@ -333,7 +333,7 @@ void KernelDevice::move(Tensor& tensor, bool to_gpu,
   const TensorSpec& spec = tensor.spec();
   const std::size_t size = size_of(spec.type);
   const auto at_once = static_cast<std::int64_t>(bytes_at_once / size);
-  Places places = places_of(spec);
+  Places places = find_places(spec);
   Tables tables;
   const std::size_t pieces = add_pieces(spec, tables);
   const std::int64_t n = spec.elements();
@@ -379,7 +379,7 @@ void KernelDevice::clear_padding(Tensor& tensor) {
   const std::vector<std::int64_t> whole{0};
   const bool cut = in_pieces(spec);
   const std::size_t size = size_of(spec.type);
-  const std::int64_t length = cut ? piece_of(*spec.layout) : spec.layout->elements;
+  const std::int64_t length = cut ? count_piece(*spec.layout) : spec.layout->elements;
   for (const std::int64_t first : cut ? spec.layout->pieces : whole)
     check(cudaMemsetAsync(
               static_cast<std::byte*>(tensor.data()) + static_cast<std::size_t>(first) * size, 0,

@@ -38,8 +38,8 @@ class KernelDevice final : public CudnnDevice {
   void get(Tensor& tensor, const Sink& sink) override;
   void fill(Tensor& tensor, const Values& values) override;
   void fill(Tensor& tensor, double value) override;
-  Scanned scan(Tensor& tensor, std::span<const std::int64_t> indices,
-               const ChecksumWeights* weights) override;
+  ScanResult scan(Tensor& tensor, std::span<const std::int64_t> indices,
+                  const ChecksumWeights* weights) override;
   Prover* prover() override;
 
  private:
@@ -51,8 +51,8 @@ class KernelDevice final : public CudnnDevice {
   void prove(DataType type);
   void make(Tensor& tensor, const Values& values);
   void set_all(Tensor& tensor, double value);
-  Scanned read(Tensor& tensor, std::span<const std::int64_t> indices,
-               const ChecksumWeights* weights);
+  ScanResult read(Tensor& tensor, std::span<const std::int64_t> indices,
+                  const ChecksumWeights* weights);
   void write_all(Tensor& tensor, const Source& source);
   void read_all(Tensor& tensor, const Sink& sink);
   /// Moves all elements between the tensor and the host, part by part in row-major order:

@@ -69,7 +69,7 @@ std::string without_parameters(const std::string& name) {
 
 }  // namespace
 
-Family family_of(const std::string& algorithm) {
+Family find_family(const std::string& algorithm) {
   const std::string text = lower(algorithm);
   if (text.find("winograd") != std::string::npos) return Family::winograd;
   if (text.find("fft") != std::string::npos) return Family::fft;
@@ -88,7 +88,7 @@ Seen read_kernels(const std::vector<std::string>& kernels) {
   Seen seen;
   for (const std::string& kernel : kernels) {
     const std::string text = lower(kernel);
-    if (seen.family == Family::direct) seen.family = family_of(kernel);
+    if (seen.family == Family::direct) seen.family = find_family(kernel);
     seen.tensor_cores |= uses_tensor_cores(text);
     seen.adds_parts |= adds_parts(text);
     seen.adds_in_fp32 |= adds_in_fp32(text);

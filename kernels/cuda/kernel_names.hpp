@@ -26,6 +26,6 @@ Seen read_kernels(const std::vector<std::string>& kernels);
 std::string why_not_arithmetic(const Seen& seen, Precision precision);
 
 /// The family of an algorithm's name ("winograd_nonfused").
-Family family_of(const std::string& algorithm);
+Family find_family(const std::string& algorithm);
 
 }  // namespace assay::cuda

@@ -55,7 +55,7 @@ struct Operand {
     spec = &bound.spec();
     tensor.data = bound.data();
     tensor.format = static_cast<Format>(spec->type);
-    tensor.place = places_of(*spec);
+    tensor.place = find_places(*spec);
     pieces = add_pieces(*spec, tables);
   }
   void add(const Values& values, Tables& tables) {
@@ -93,11 +93,11 @@ class Operands {
   template <class Code>
   FormulaInputs<Code> at(std::byte* memory) {
     FormulaInputs<Code> in;
-    if (operands_.size() > std::size(in.of))
+    if (operands_.size() > std::size(in.tensors))
       throw std::logic_error(std::string(Code::name) + " has too many inputs");
     for (std::size_t k = 0; k < operands_.size(); ++k) {
       operands_[k].set(memory);
-      in.of[k] = operands_[k].tensor;
+      in.tensors[k] = operands_[k].tensor;
     }
     in.table = address<const double>(memory, table_);
     return in;
@@ -136,7 +136,7 @@ bool alike(const ElementComparison& a, const ElementComparison& b, Fault fault) 
     return false;
   // Roundings may make another one of the right elements the worst.
   return fault == Fault::none ||
-         (a.worst == b.worst && near(a.found, b.found, 0) && near(a.target, b.target, 0) &&
+         (a.worst == b.worst && near(a.actual, b.actual, 0) && near(a.target, b.target, 0) &&
           near(a.bound, b.bound, std::fabs(b.target)) && near(a.worst_ratio, b.worst_ratio, 0));
 }
 
@@ -297,7 +297,7 @@ std::optional<std::vector<double>> KernelProver::sum(const ElementFormula& formu
                     parts * over.channels, scratch_spec());
       for (std::int64_t left = parts; left > 1;) {
         const std::int64_t next = (left + rows_of_stage - 1) / rows_of_stage;
-        device_.start(AddUp<double>{part, part + left * columns, left, columns}, next * columns,
+        device_.start(SumStage<double>{part, part + left * columns, left, columns}, next * columns,
                       scratch_spec());
         part += left * columns;
         left = next;

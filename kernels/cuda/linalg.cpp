@@ -23,7 +23,7 @@ class Syrk final : public LinalgOperation {
   }
 
   void run(Stream& stream) override {
-    const BlasOf<Real>& blas_functions = blas_.of<Real>();
+    const BlasOf<Real>& blas_functions = blas_.functions<Real>();
     const std::int64_t n = shape_.n, d = shape_.d;
     Real *const c = data<Real>(1), *const t = data<Real>(2);
     check_blas(blas_.set_stream(handle_, cuda_stream(stream)), what_);
@@ -35,7 +35,7 @@ class Syrk final : public LinalgOperation {
   }
 };
 
-std::string algorithm_of(LinalgKernel kernel) {
+std::string name_algorithm(LinalgKernel kernel) {
   switch (kernel) {
     case LinalgKernel::eigh:
       return "divide_and_conquer";
@@ -46,7 +46,8 @@ std::string algorithm_of(LinalgKernel kernel) {
   }
 }
 
-Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem, const Facts& gpu) {
+Result<std::unique_ptr<LinalgOperation>> make_by_libraries(const LinalgProblem& problem,
+                                                           const Facts& gpu) {
   const Result<const Blas*> library = blas();
   if (const auto* const why = std::get_if<Unsupported>(&library)) return *why;
   const Blas& blas_table = *std::get<const Blas*>(library);
@@ -72,7 +73,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
                                                const Options& options, Communicator&) {
   const auto& problem = problem_cast<LinalgProblem>(what);
   const LinalgKernel kernel = problem.shape().kernel;
-  const std::string known = algorithm_of(kernel);
+  const std::string known = name_algorithm(kernel);
   if (auto why = refused_algorithm(options, "cuda", {known}, name(kernel), "it is " + known))
     return std::move(*why);
   if (kernel == LinalgKernel::qr && problem.shape().n > std::numeric_limits<int>::max())
@@ -87,7 +88,8 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
   const int processors = device.facts().processors;
   if (kernel == LinalgKernel::hinge) return make_hinge(problem, processors);
   if (kernel == LinalgKernel::kmeans_assign) return make_kmeans_assign(problem, processors);
-  Result<std::unique_ptr<LinalgOperation>> made_operation = made(problem, device.facts());
+  Result<std::unique_ptr<LinalgOperation>> made_operation =
+      make_by_libraries(problem, device.facts());
   if (const auto* const why = std::get_if<Unsupported>(&made_operation)) return *why;
   auto& operation = std::get<std::unique_ptr<LinalgOperation>>(made_operation);
   if (const auto why = operation->prove(device))
@@ -97,7 +99,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
 }
 
 const Maker add_linalg{makers(),
-                       kind_of<LinalgProblem>(),
+                       problem_kind<LinalgProblem>(),
                        &make_linalg,
                        {"direct", "divide_and_conquer", "householder"}};
 

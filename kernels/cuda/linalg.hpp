@@ -26,7 +26,7 @@ inline constexpr Real half = Real(0.5);
 template <class Real>
 inline constexpr Real one = 1;
 template <class Real>
-inline constexpr cudaDataType type_of = std::is_same_v<Real, double> ? CUDA_R_64F : CUDA_R_32F;
+inline constexpr cudaDataType library_type = std::is_same_v<Real, double> ? CUDA_R_64F : CUDA_R_32F;
 
 class LinalgOperation : public BoundOperation {
  public:

@@ -17,11 +17,11 @@ class Eigh final : public LinalgOperation {
     executed_.implementation = dense_.named("Xsyevd");
     const auto some = gpu_memory(64, "eigh");  // of which the address alone is looked at
     std::size_t on_host = 0;
-    check_solver(
-        dense_->syevd_size(dense_.handle(), dense_.params(), CUSOLVER_EIG_MODE_VECTOR,
-                           CUBLAS_FILL_MODE_UPPER, shape_.d, type_of<Real>, some.get(), shape_.d,
-                           type_of<Real>, some.get(), type_of<Real>, &on_device_, &on_host),
-        "asking cuSOLVER for its workspace");
+    check_solver(dense_->syevd_size(dense_.handle(), dense_.params(), CUSOLVER_EIG_MODE_VECTOR,
+                                    CUBLAS_FILL_MODE_UPPER, shape_.d, library_type<Real>,
+                                    some.get(), shape_.d, library_type<Real>, some.get(),
+                                    library_type<Real>, &on_device_, &on_host),
+                 "asking cuSOLVER for its workspace");
     host_.resize(on_host);
     add_scratch("copy", arguments_[0].bytes);
     add_scratch("workspace", std::max<std::size_t>(on_device_, 1));
@@ -37,12 +37,12 @@ class Eigh final : public LinalgOperation {
     check(cudaMemcpyAsync(copy, data_[0], arguments_[0].bytes, cudaMemcpyDeviceToDevice, on),
           what_);
     check_solver(dense_->syevd(dense_.handle(), dense_.params(), CUSOLVER_EIG_MODE_VECTOR,
-                               CUBLAS_FILL_MODE_UPPER, d, type_of<Real>, copy, d, type_of<Real>,
-                               data_[1], type_of<Real>, data_[4], on_device_, host_.data(),
-                               host_.size(), data<int>(5)),
+                               CUBLAS_FILL_MODE_UPPER, d, library_type<Real>, copy, d,
+                               library_type<Real>, data_[1], library_type<Real>, data_[4],
+                               on_device_, host_.data(), host_.size(), data<int>(5)),
                  what_);
-    check_blas(blas_.of<Real>().geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, d, d, &one<Real>, copy, d,
-                                     &zero<Real>, copy, d, data<Real>(2), d),
+    check_blas(blas_.functions<Real>().geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, d, d, &one<Real>,
+                                            copy, d, &zero<Real>, copy, d, data<Real>(2), d),
                what_);
   }
 

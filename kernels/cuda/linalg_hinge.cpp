@@ -13,7 +13,7 @@ class Hinge final : public OwnOperation {
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         n_(problem.shape().n),
         d_(problem.shape().d),
-        warps_(warps_at_once<Rows>(processors, tiles_of(d_), n_)) {
+        warps_(warps_at_once<Rows>(processors, count_tiles(d_), n_)) {
     add_workspace(static_cast<std::size_t>(sums_size(warps_, columns())) * sizeof(double));
   }
 
@@ -26,7 +26,7 @@ class Hinge final : public OwnOperation {
     auto* const parts = find<double>("workspace");
     start(Rows{find<const Real>("x"), find<const Real>("y"), find<const Real>("w"),
                find<const Real>("slope"), n_, d_, warps_, find<Real>("s"), parts},
-          tiles_of(d_) * warps_ * warp_lanes);
+          count_tiles(d_) * warps_ * warp_lanes);
     start(AddHinge{few(parts, warps_, columns()), d_, find<double>("direction"),
                    find<double>("losses")},
           columns());

@@ -48,7 +48,7 @@ struct AddMatrices {
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const std::int64_t r = i / columns, c = i % columns;
     if (c < r || c > size || (c == size && sums == nullptr)) return;
-    const double sum = sum_of(from + i, columns * columns, blocks);
+    const double sum = add_strided(from + i, columns * columns, blocks);
     if (c == size) {
       sums[r] = sum;
     } else {
@@ -91,10 +91,10 @@ struct NearestCentroid {
   std::int64_t d, k;
 
   struct Products {
-    Real of[centroids_at_once];
+    Real by_centroid[centroids_at_once];
     ASSAY_ITEM Products operator+(const Products& other) const {
       Products sum = *this;
-      for (int c = 0; c < centroids_at_once; ++c) sum.of[c] += other.of[c];
+      for (int c = 0; c < centroids_at_once; ++c) sum.by_centroid[c] += other.by_centroid[c];
       return sum;
     }
   };
@@ -107,18 +107,19 @@ struct NearestCentroid {
     for (std::int64_t first = 0; first < k; first += centroids_at_once) {
       Lanes<Products> products = {};
       warp.each([&](int lane) {
-        for (std::int64_t tile = 0; tile < tiles_of(d); ++tile) {
+        for (std::int64_t tile = 0; tile < count_tiles(d); ++tile) {
           row[lane] = load_held<width>(x + observation * d, d, tile, lane);
           for (int c = 0; c < centroids_at_once && first + c < k; ++c) {
             const Held<Real> held = load_held<width>(centroids + (first + c) * d, d, tile, lane);
             for (int j = 0; j < lane_columns; ++j)
-              products[lane].of[c] += row[lane].at[j] * held.at[j];
+              products[lane].by_centroid[c] += row[lane].at[j] * held.at[j];
           }
         }
       });
       warp.add_up(products);
       for (int c = 0; c < centroids_at_once && first + c < k; ++c) {
-        const Real score = half_norms[first + c] - products.of[0].of[c];  // of all lanes
+        const Real score =
+            half_norms[first + c] - products.values[0].by_centroid[c];  // of all lanes
         if (first + c > 0 && !(score < least)) continue;
         best = static_cast<std::int32_t>(first + c);
         least = score;
@@ -164,7 +165,8 @@ struct AddToCentroids {
     const Warp warp(i);
     if (warp.idle()) return;
     const std::int64_t d = nearest.d, k = nearest.k, piece = warp.number / warps,
-                       tile = piece % tiles_of(d), first = piece / tiles_of(d) * centroids_at_once;
+                       tile = piece % count_tiles(d),
+                       first = piece / count_tiles(d) * centroids_at_once;
     Lanes<Held<double>> sums[centroids_at_once] = {};
     Lanes<std::int32_t> count = {};  // of the centroid first + lane
     Lanes<double> distance = {};
@@ -194,7 +196,7 @@ struct AddToCentroids {
       for (int c = 0; c < centroids_at_once; ++c) {
         if (first + c >= k) break;
         for (int j = 0; j < lane_columns; ++j)
-          if (const std::int64_t column = column_of<width>(tile, lane, j); column < d)
+          if (const std::int64_t column = find_column<width>(tile, lane, j); column < d)
             part[(first + c) * d + column] = sums[c][lane].at[j];
       }
       if (tile == 0 && lane < centroids_at_once && first + lane < k)
@@ -250,7 +252,7 @@ struct HingeRows {
       Lanes<Held<Real>> of_row;
       Lanes<Real> dot = {};
       warp.each([&](int lane) {
-        for (std::int64_t t = 0; t < tiles_of(d); ++t) {
+        for (std::int64_t t = 0; t < count_tiles(d); ++t) {
           const Held<Real> held = load_held<width>(x + row * d, d, t, lane),
                            by = load_held<width>(w, d, t, lane);
           for (int j = 0; j < lane_columns; ++j) dot[lane] += held.at[j] * by.at[j];
@@ -269,7 +271,7 @@ struct HingeRows {
       // Every lane has the sums that do not depend on the features.
       const Sums& all = sums[lane];
       for (int j = 0; j < lane_columns; ++j)
-        if (const std::int64_t column = column_of<width>(tile, lane, j); column < d)
+        if (const std::int64_t column = find_column<width>(tile, lane, j); column < d)
           part[column] = all.direction.at[j];
       if (lane > 0 || tile > 0) return;
       part[d] = all.last;

@@ -14,7 +14,7 @@ class KmeansAssign final : public OwnOperation {
   KmeansAssign(const LinalgProblem& problem, int processors)
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         shape_(problem.shape()),
-        pieces_(tiles_of(shape_.d) * ((shape_.k + centroids_at_once - 1) / centroids_at_once)),
+        pieces_(count_tiles(shape_.d) * ((shape_.k + centroids_at_once - 1) / centroids_at_once)),
         finders_(warps_at_once<Sums>(processors, 1, shape_.n)),
         warps_(warps_at_once<Sums>(processors, pieces_, shape_.n)) {
     add_workspace(static_cast<std::size_t>(shape_.k + sums_size(warps_, columns())) *

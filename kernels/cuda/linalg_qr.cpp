@@ -21,8 +21,8 @@ class Qr final : public LinalgOperation {
     const auto some = gpu_memory(64, "qr");  // of which the address alone is looked at
     std::size_t on_host = 0;
     check_solver(dense_->geqrf_size(dense_.handle(), dense_.params(), shape_.n, shape_.d,
-                                    type_of<Real>, some.get(), shape_.n, type_of<Real>, some.get(),
-                                    type_of<Real>, &on_device_, &on_host),
+                                    library_type<Real>, some.get(), shape_.n, library_type<Real>,
+                                    some.get(), library_type<Real>, &on_device_, &on_host),
                  "asking cuSOLVER for its workspace");
     host_.resize(on_host);
     const std::size_t column = signs_.size() * sizeof(Real);
@@ -36,7 +36,7 @@ class Qr final : public LinalgOperation {
   }
 
   void run(Stream& stream) override {
-    const BlasOf<Real>& blas_functions = blas_.of<Real>();
+    const BlasOf<Real>& blas_functions = blas_.functions<Real>();
     const std::int64_t n = shape_.n, d = shape_.d;
     Real *const x = data<Real>(0), *const columns = data<Real>(2);
     const cudaStream_t on = cuda_stream(stream);
@@ -45,9 +45,9 @@ class Qr final : public LinalgOperation {
     check_blas(blas_functions.geam(handle_, CUBLAS_OP_T, CUBLAS_OP_T, n, d, &one<Real>, x, d,
                                    &zero<Real>, x, d, columns, n),
                what_);
-    check_solver(dense_->geqrf(dense_.handle(), dense_.params(), n, d, type_of<Real>, columns, n,
-                               type_of<Real>, data_[3], type_of<Real>, data_[7], on_device_,
-                               host_.data(), host_.size(), data<int>(8)),
+    check_solver(dense_->geqrf(dense_.handle(), dense_.params(), n, d, library_type<Real>, columns,
+                               n, library_type<Real>, data_[3], library_type<Real>, data_[7],
+                               on_device_, host_.data(), host_.size(), data<int>(8)),
                  what_);
     store(blas_functions, columns, on);
   }

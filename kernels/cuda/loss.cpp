@@ -54,7 +54,8 @@ class Loss final : public OwnOperation {
   std::int64_t parts_;
 };
 
-const Maker add_loss{makers(), kind_of<LossProblem>(), &make_own<LossProblem, Loss>, {"direct"}};
+const Maker add_loss{
+    makers(), problem_kind<LossProblem>(), &make_own<LossProblem, Loss>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -37,7 +37,7 @@ struct LossOfSample {
     const Warp warp(i);
     if (warp.idle()) return;
     const std::int64_t sample = warp.number;
-    const Best best = best_of(warp, sample);
+    const Best best = find_best(warp, sample);
     Lanes<Totals> totals = {};
     warp.each([&](int lane) {
       Value sum = 0;
@@ -80,7 +80,7 @@ struct LossOfSample {
     });
   }
 
-  ASSAY_ITEM Best best_of(const Warp& warp, std::int64_t sample) const {
+  ASSAY_ITEM Best find_best(const Warp& warp, std::int64_t sample) const {
     Lanes<Best> best;
     warp.each([&](int lane) {
       Best& own = best[lane];
@@ -92,7 +92,7 @@ struct LossOfSample {
     warp.join(best, [](const Best& a, const Best& b) {
       return a.largest > b.largest || (a.largest == b.largest && a.position < b.position) ? a : b;
     });
-    return best.of[0];
+    return best.values[0];
   }
 
   ASSAY_ITEM void write(std::int64_t sample, const Best& best, const Totals& totals) const {
@@ -110,26 +110,26 @@ struct LossOfSample {
 template <class Stored, int width>
 struct LossGradients {
   using Value = ValueOf<Stored>;
-  LossOfSample<Stored> of;
+  LossOfSample<Stored> loss;
   const Value* scale;
   std::int64_t samples;
   Stored* to;
   double* sums;
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t classes = of.classes, part = i / (classes / width),
+    const std::int64_t classes = loss.classes, part = i / (classes / width),
                        c = (i - part * (classes / width)) * width, first = part * loss_rows,
                        last = first + loss_rows < samples ? first + loss_rows : samples;
     const auto by = static_cast<Value>(static_cast<double>(*scale) / static_cast<double>(samples)),
-               each = static_cast<Value>(of.smoothing / static_cast<double>(classes)),
-               more = static_cast<Value>(1 - of.smoothing);
+               each = static_cast<Value>(loss.smoothing / static_cast<double>(classes)),
+               more = static_cast<Value>(1 - loss.smoothing);
     double own[width] = {};
     for (std::int64_t sample = first; sample < last; ++sample) {
-      const LossSoftmax<Value> softmax = of.softmax[sample];
-      const std::int32_t label = of.labels[sample];
+      const LossSoftmax<Value> softmax = loss.softmax[sample];
+      const std::int32_t label = loss.labels[sample];
       Value x[width], g[width];
-      load<width>(of.logits + sample * classes + c, x);
+      load<width>(loss.logits + sample * classes + c, x);
       for (int j = 0; j < width; ++j) {
-        if (of.bias != nullptr) x[j] += of.bias[c + j];
+        if (loss.bias != nullptr) x[j] += loss.bias[c + j];
         const Value p = std::exp(x[j] - softmax.largest) / softmax.sum,
                     q = label == c + j ? more + each : each;
         g[j] = by * (p - q);

@@ -33,8 +33,8 @@
   ASSAY_START(Item<__nv_bfloat16, 8>) \
   ASSAY_START(Item<__nv_bfloat16, 1>)
 
-ASSAY_START_WIDE(AddUp)
-ASSAY_START(AddUp<std::int32_t>)
+ASSAY_START_WIDE(SumStage)
+ASSAY_START(SumStage<std::int32_t>)
 
 ASSAY_START_STORED(Add)
 

@@ -23,7 +23,7 @@ class Normalization final : public OwnOperation {
         given_(given),
         channels_(problem.shape().ic),
         shape_{problem.shape().per_channel(), channels_,
-               chunk_of(problem.shape().per_channel(), channels_ / width),
+               choose_chunk(problem.shape().per_channel(), channels_ / width),
                Divisor(channels_ / width)} {
     lay_channels_last();
     for (const char* name : norm_sums_arguments)
@@ -120,7 +120,7 @@ Result<std::unique_ptr<Operation>> make_norm(Device& device, const Problem& what
       });
 }
 
-const Maker add_norm{makers(), kind_of<NormProblem>(), &make_norm, {"direct"}};
+const Maker add_norm{makers(), problem_kind<NormProblem>(), &make_norm, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -23,7 +23,7 @@ struct NormRows {
 /// Rows that a thread adds in the precision of the arithmetic: so many that there are threads
 /// enough for a large GPU, each of which reads eight rows at once, and that their sums have one
 /// stage less, but no more than the bounds allow (docs/method-norm.md).
-inline std::int64_t chunk_of(std::int64_t rows, std::int64_t groups) {
+inline std::int64_t choose_chunk(std::int64_t rows, std::int64_t groups) {
   const std::int64_t most = std::max(rows * groups / 65536, rows / (rows_of_stage * rows_of_stage));
   return std::clamp<std::int64_t>((most + 7) / 8 * 8, 16, 256);
 }

@@ -32,7 +32,7 @@ class OwnOperation : public BoundOperation {
     while (rows > rows_of_stage) {
       double* const next = from + rows * columns;
       const std::int64_t left = after_stage(rows);
-      start(AddUp<double>{from, next, rows, columns}, left * columns);
+      start(SumStage<double>{from, next, rows, columns}, left * columns);
       from = next;
       rows = left;
     }
@@ -42,7 +42,7 @@ class OwnOperation : public BoundOperation {
   template <class To>
   void add_up(double* from, std::int64_t rows, std::int64_t columns, To* to) const {
     const FewRows left = few(from, rows, columns);
-    start(AddUp<To>{left.from, to, left.rows, columns}, columns);
+    start(SumStage<To>{left.from, to, left.rows, columns}, columns);
   }
   /// Number of fp64 numbers of the rows and of the stages of their sums.
   static std::int64_t sums_size(std::int64_t rows, std::int64_t columns);

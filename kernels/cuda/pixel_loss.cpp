@@ -55,7 +55,7 @@ class PixelLoss final : public OwnOperation {
 };
 
 const Maker add_pixel_loss{
-    makers(), kind_of<PixelLossProblem>(), &make_own<PixelLossProblem, PixelLoss>, {"direct"}};
+    makers(), problem_kind<PixelLossProblem>(), &make_own<PixelLossProblem, PixelLoss>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -11,8 +11,8 @@ namespace assay::cuda {
 inline constexpr std::int64_t pixels_of_thread = 16;
 
 /// Thread i has part i / samples of sample i % samples. It writes the sum of its pixels' losses to
-/// losses[i], and their counts to counts[i][label][class], which AddUp adds. Where the classes are
-/// `known`, it computes as many pixels at once as have whole packs of logits, of which a plane
+/// losses[i], and their counts to counts[i][label][class], which SumStage adds. Where the classes
+/// are `known`, it computes as many pixels at once as have whole packs of logits, of which a plane
 /// consists then, and counts in registers; 0: any number of classes.
 template <class Stored, int known>
 struct LossOfPixels {

@@ -67,7 +67,7 @@ Result<std::unique_ptr<Operation>> make_pool(Device& device, const Problem& what
   return make_own<PoolProblem, Pooling>(device, what, options, ranks);
 }
 
-const Maker add_pool{makers(), kind_of<PoolProblem>(), &make_pool, {"direct"}};
+const Maker add_pool{makers(), problem_kind<PoolProblem>(), &make_pool, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

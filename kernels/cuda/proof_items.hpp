@@ -23,23 +23,23 @@ enum class Format { fp64, fp32, bf16, fp16, s32, s8, u8, fp8_e4m3, fp8_e5m2 };
 ASSAY_CALLED_ITEM double value_at(const void* data, Format format, std::int64_t at) {
   switch (format) {
     case Format::fp64:
-      return value_of(static_cast<const double*>(data)[at]);
+      return decode_value(static_cast<const double*>(data)[at]);
     case Format::fp32:
-      return value_of(static_cast<const float*>(data)[at]);
+      return decode_value(static_cast<const float*>(data)[at]);
     case Format::bf16:
-      return value_of(static_cast<const __nv_bfloat16*>(data)[at]);
+      return decode_value(static_cast<const __nv_bfloat16*>(data)[at]);
     case Format::fp16:
-      return value_of(static_cast<const __half*>(data)[at]);
+      return decode_value(static_cast<const __half*>(data)[at]);
     case Format::s32:
-      return value_of(static_cast<const std::int32_t*>(data)[at]);
+      return decode_value(static_cast<const std::int32_t*>(data)[at]);
     case Format::s8:
-      return value_of(static_cast<const std::int8_t*>(data)[at]);
+      return decode_value(static_cast<const std::int8_t*>(data)[at]);
     case Format::u8:
-      return value_of(static_cast<const std::uint8_t*>(data)[at]);
+      return decode_value(static_cast<const std::uint8_t*>(data)[at]);
     case Format::fp8_e4m3:
-      return value_of(static_cast<const Fp8E4m3*>(data)[at]);
+      return decode_value(static_cast<const Fp8E4m3*>(data)[at]);
     case Format::fp8_e5m2:
-      return value_of(static_cast<const Fp8E5m2*>(data)[at]);
+      return decode_value(static_cast<const Fp8E5m2*>(data)[at]);
   }
   return 0;
 }
@@ -72,9 +72,9 @@ ASSAY_CALLED_ITEM double rounded_to(Format format, double value) {
     case Format::fp16:
       return static_cast<double>(__half2float(__double2half(value)));
     case Format::fp8_e4m3:
-      return value_of(fp8_stored<Fp8E4m3>(value));
+      return decode_value(fp8_stored<Fp8E4m3>(value));
     case Format::fp8_e5m2:
-      return value_of(fp8_stored<Fp8E5m2>(value));
+      return decode_value(fp8_stored<Fp8E5m2>(value));
     default:
       return value;  // integers are sums of integers
   }
@@ -89,9 +89,9 @@ inline constexpr int most_inputs<concat::Dst> = concat::Dst::most_inputs;
 /// The arguments of the code of a formula.
 template <class Code>
 struct FormulaInputs {
-  AnyTensor of[most_inputs<Code>];
+  AnyTensor tensors[most_inputs<Code>];
   const double* table = nullptr;
-  ASSAY_ITEM double operator()(int k, std::int64_t i) const { return of[k](i); }
+  ASSAY_ITEM double operator()(int k, std::int64_t i) const { return tensors[k](i); }
 };
 
 /// Compares elements at + i, at + i + lanes, … of `count` with what the code expects of first + i,
@@ -146,7 +146,7 @@ struct ExpectElement {
 };
 
 /// The sums of the code's terms over a part of a channel of tensors [images, channels, plane]:
-/// [part][channel][term], which AddUp adds.
+/// [part][channel][term], which SumStage adds.
 template <class Code>
 struct SumChannelPart {
   Code code;

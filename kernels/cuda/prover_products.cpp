@@ -108,7 +108,7 @@ const double* KernelProver::multiply(std::int64_t m, std::int64_t n, std::int64_
   device_.start(MultiplyRows{address<const double>(memory, 0), b, ldb, parts > 1 ? in_parts : sum,
                              m, n, k, each},
                 threads * parts, of_product());
-  if (parts > 1) device_.start(AddUp<double>{in_parts, sum, parts, m * n}, m * n, of_product());
+  if (parts > 1) device_.start(SumStage<double>{in_parts, sum, parts, m * n}, m * n, of_product());
   device_.copy(staging, sum, result);
   device_.stream().wait();
   return staging;

@@ -38,7 +38,7 @@ class Resizing final : public OwnOperation {
 };
 
 const Maker add_resize{
-    makers(), kind_of<ResizeProblem>(), &make_own<ResizeProblem, Resizing>, {"direct"}};
+    makers(), problem_kind<ResizeProblem>(), &make_own<ResizeProblem, Resizing>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

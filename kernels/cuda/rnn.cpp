@@ -150,19 +150,19 @@ class RecurrentNetwork final : public BoundOperation {
       if (bytes > 0) arguments_.push_back(bytes_tensor(name, role, bytes));
     };
     const std::size_t size = size_of(form.specs[0].type);
-    const auto bytes_of = [&](std::int64_t width) {
+    const auto count_bytes = [&](std::int64_t width) {
       return static_cast<std::size_t>(problem_.shape().steps * problem_.shape().batch * width) *
              size;
     };
     add("sequence_lengths", Role::saved, lengths_.size() * sizeof lengths_[0]);
     if (!is_forward(direction)) {
       add("dst_layer", Role::saved,
-          bytes_of(problem_.shape().directions * problem_.shape().hidden));
+          count_bytes(problem_.shape().directions * problem_.shape().hidden));
       // A backward pass may overwrite what the forward pass reserved (PyTorch copies it where it
       // needs it again).
       add("reserve", Role::consumed, reserve_bytes_);
       if (direction == RnnDirection::bwd_weights)
-        add("diff_src_layer", Role::workspace, bytes_of(problem_.inputs_of(0)));
+        add("diff_src_layer", Role::workspace, count_bytes(problem_.count_inputs(0)));
     } else {
       add("reserve", Role::saved, reserve_bytes_);
     }
@@ -247,7 +247,7 @@ Result<std::unique_ptr<Operation>> make_rnn(Device& device, const Problem& probl
   }
 }
 
-const Maker add_rnn{makers(), kind_of<RnnProblem>(), &make_rnn, rnn_algorithm_names()};
+const Maker add_rnn{makers(), problem_kind<RnnProblem>(), &make_rnn, rnn_algorithm_names()};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -9,7 +9,7 @@
 namespace assay::cuda {
 namespace {
 
-cudnnRNNMode_t mode_of(RnnCell cell) {
+cudnnRNNMode_t to_cudnn_mode(RnnCell cell) {
   switch (cell) {
     case RnnCell::vanilla_relu:
       return CUDNN_RNN_RELU;
@@ -72,12 +72,12 @@ Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm
           spec.name, spec.elements())};
   }
   form.algorithm = static_cast<cudnnRNNAlgo_t>(place - names.begin());
-  form.cell = mode_of(s.cell);
+  form.cell = to_cudnn_mode(s.cell);
   // One bias a gate, in the product with the input; a linear reset has one in each product. cuDNN
   // Developer Guide 7.6, cudnnSetRNNBiasMode: other algorithms than standard have two biases alone.
   const bool two = s.cell == RnnCell::gru_lbr || form.algorithm != CUDNN_RNN_ALGO_STANDARD;
   form.bias = two ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_SINGLE_INP_BIAS;
-  form.arithmetic = arithmetic_of(problem.precision());
+  form.arithmetic = choose_arithmetic(problem.precision());
   // cuDNN API, cudnnSetRNNDescriptor_v8: of fp32 tensors the modes are DEFAULT, which permits tf32
   // from compute capability 8.0 on, and one that rounds to fp16. cuDNN 7 did that in TENSOR_OP.
   if (problem.precision() == Precision::tf32) form.arithmetic.math = CUDNN_DEFAULT_MATH;
@@ -93,10 +93,10 @@ RnnDescriptors::RnnDescriptors(const RnnProblem& problem, const RnnForm& form) {
             network.get(), form.algorithm, form.cell, form.bias,
             s.directions == 2 ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
             problem.skips() ? CUDNN_SKIP_INPUT : CUDNN_LINEAR_INPUT, type, CUDNN_DATA_FLOAT,
-            form.arithmetic.math, static_cast<std::int32_t>(problem.inputs_of(0)), hidden, hidden,
-            static_cast<std::int32_t>(s.layers), nullptr, CUDNN_RNN_PADDED_IO_DISABLED),
+            form.arithmetic.math, static_cast<std::int32_t>(problem.count_inputs(0)), hidden,
+            hidden, static_cast<std::int32_t>(s.layers), nullptr, CUDNN_RNN_PADDED_IO_DISABLED),
         "describing the recurrent network to cuDNN");
-  set_sequence(x, s, problem.inputs_of(0), type, "src_layer");
+  set_sequence(x, s, problem.count_inputs(0), type, "src_layer");
   set_sequence(y, s, s.directions * s.hidden, type, "dst_layer");
   const std::array dims{static_cast<int>(s.layers * s.directions), static_cast<int>(s.batch),
                         static_cast<int>(s.hidden)};

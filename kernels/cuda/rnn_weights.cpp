@@ -18,7 +18,7 @@ class SharedMemory {
       : device_(device), bytes_(bytes), tensors_(tensors) {}
 
   /// Takes the set that is still without tensor `which`, else a new one.
-  std::shared_ptr<void> of(std::size_t which) {
+  std::shared_ptr<void> take(std::size_t which) {
     std::shared_ptr<void> memory = open_.lock();
     if (memory == nullptr || taken_[which]) {
       memory = gpu_memory(bytes_, "weight space");
@@ -39,21 +39,21 @@ class SharedMemory {
 };
 
 /// Element of `memory` at which `address` is; checks that cuDNN's tensor is `dims`.
-std::int64_t place_of(const void* memory, const void* address, const TensorDescriptor& descriptor,
-                      const std::array<int, 3>& dims, DataType type, const std::string& what) {
-  std::array<int, 3> found{}, strides{};
+std::int64_t find_place(const void* memory, const void* address, const TensorDescriptor& descriptor,
+                        const std::array<int, 3>& dims, DataType type, const std::string& what) {
+  std::array<int, 3> dims_of_cudnn{}, strides{};
   int count = 0;
   cudnnDataType_t stored{};
   if (address != nullptr)
-    check(cudnnGetTensorNdDescriptor(descriptor.get(), 3, &stored, &count, found.data(),
+    check(cudnnGetTensorNdDescriptor(descriptor.get(), 3, &stored, &count, dims_of_cudnn.data(),
                                      strides.data()),
           "asking cuDNN for the shape of " + what);
-  if (address == nullptr || count != 3 || found != dims || stored != cudnn_type(type))
+  if (address == nullptr || count != 3 || dims_of_cudnn != dims || stored != cudnn_type(type))
     throw CaseError(fmt::format(
         "{} has {} as {} of type {}, not [{}]. This version of cuDNN lays weights out in a way "
         "that is not known here.",
         cudnn_library(), what,
-        address == nullptr ? "nothing" : fmt::format("[{}]", fmt::join(found, ",")),
+        address == nullptr ? "nothing" : fmt::format("[{}]", fmt::join(dims_of_cudnn, ",")),
         static_cast<int>(stored), fmt::join(dims, ",")));
   const std::ptrdiff_t offset =
       static_cast<const char*>(address) - static_cast<const char*>(memory);
@@ -97,19 +97,19 @@ WeightPlaces weight_places(const CudnnDevice& device, const RnnProblem& problem,
       const auto matrix_at = [&](int id, std::int64_t inputs) {
         void *matrix, *bias;
         ask(id, matrix, bias);
-        return place_of(memory.get(), matrix, of_matrix, {1, H, static_cast<int>(inputs)}, type,
-                        fmt::format("matrix {} of layer {}", id, layer));
+        return find_place(memory.get(), matrix, of_matrix, {1, H, static_cast<int>(inputs)}, type,
+                          fmt::format("matrix {} of layer {}", id, layer));
       };
       const auto bias_at = [&](int id) {
         void *matrix, *bias;
         ask(id, matrix, bias);
-        return place_of(memory.get(), bias, of_bias, {1, H, 1}, type,
-                        fmt::format("bias {} of layer {}", id, layer));
+        return find_place(memory.get(), bias, of_bias, {1, H, 1}, type,
+                          fmt::format("bias {} of layer {}", id, layer));
       };
       for (std::int64_t gate = 0; gate < s.gates(); ++gate) {
         const GateIds ids = gate_ids(s.cell, gate);
-        if (problem.place_of(layer) >= 0)
-          places.layer.push_back(matrix_at(ids.input, problem.inputs_of(layer)));
+        if (problem.find_place(layer) >= 0)
+          places.layer.push_back(matrix_at(ids.input, problem.count_inputs(layer)));
         places.iter.push_back(matrix_at(ids.recurrent, s.hidden));
         places.bias.push_back(bias_at(ids.input));
       }
@@ -139,7 +139,7 @@ void share_weight_space(CudaDevice& device, const RnnProblem& problem, const Wei
     if (is("weights_iter")) iter = &spec;
     plain += spec.bytes;
     spec.layout = std::make_shared<const Layout>(std::move(layout));
-    spec.memory = [shared, which](std::size_t) { return shared->of(which); };
+    spec.memory = [shared, which](std::size_t) { return shared->take(which); };
     ++which;
   }
   // The rest of the space beside the three counts, too.

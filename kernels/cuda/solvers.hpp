@@ -54,7 +54,7 @@ struct Blas {
   BlasOf<float> fp32;
 
   template <class Real>
-  const BlasOf<Real>& of() const {
+  const BlasOf<Real>& functions() const {
     if constexpr (sizeof(Real) == sizeof(double))
       return fp64;
     else

@@ -13,7 +13,7 @@ class SquaredError final : public OwnOperation {
   explicit SquaredError(const SquaredErrorProblem& problem)
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         shape_(problem.shape()),
-        tiles_(tiles_of(shape_.features)) {
+        tiles_(count_tiles(shape_.features)) {
     add_workspace(static_cast<std::size_t>(6 * shape_.samples +
                                            sums_size(tiles_, 2 * shape_.samples) +
                                            sums_size(tiles_, 4 * shape_.samples)) *
@@ -54,7 +54,7 @@ class SquaredError final : public OwnOperation {
 };
 
 const Maker add_squared_error{makers(),
-                              kind_of<SquaredErrorProblem>(),
+                              problem_kind<SquaredErrorProblem>(),
                               &make_own<SquaredErrorProblem, SquaredError>,
                               {"direct"}};
 

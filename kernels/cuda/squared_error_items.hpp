@@ -1,6 +1,6 @@
 #pragma once
 // The items (item.hpp, warp.hpp) of the squared error (kernels/squared_error/problem.hpp). A warp
-// takes a tile of a sample's features; AddUp adds the tiles in fp64.
+// takes a tile of a sample's features; SumStage adds the tiles in fp64.
 
 #include <cmath>
 
@@ -33,7 +33,7 @@ struct SquaredErrorRow {
   template <class Act>
   ASSAY_ITEM void each(std::int64_t tile, int lane, const Act& act) const {
     for (int j = 0; j < lane_columns; j += width)
-      if (const std::int64_t f = column_of<width>(tile, lane, j); f < features) {
+      if (const std::int64_t f = find_column<width>(tile, lane, j); f < features) {
         Value x[width], t[width];
         load<width>(outputs + f, x);
         load<width>(targets + f, t);

@@ -202,7 +202,7 @@ Result<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& wha
 }
 
 const Maker add_stream{
-    makers(), kind_of<StreamProblem>(), &make_stream, {"regular", "nontemporal"}};
+    makers(), problem_kind<StreamProblem>(), &make_stream, {"regular", "nontemporal"}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -27,13 +27,13 @@ __global__ void __launch_bounds__(stream_threads) add_kernel(Item item, double* 
 }
 
 template <class Item>
-unsigned blocks_of(const Item& item) {
+unsigned count_blocks(const Item& item) {
   return static_cast<unsigned>(item.threads / stream_threads);
 }
 
 template <class Item>
 cudaError_t move_each(const Item& item, cudaStream_t stream) {
-  move_kernel<Item><<<blocks_of(item), stream_threads, 0, stream>>>(item);
+  move_kernel<Item><<<count_blocks(item), stream_threads, 0, stream>>>(item);
   return cudaGetLastError();
 }
 
@@ -41,7 +41,7 @@ template <class Item>
 cudaError_t add_each(const Item& item, double* sum, cudaStream_t stream) {
   const cudaError_t error = cudaMemsetAsync(sum, 0, sizeof *sum, stream);
   if (error != cudaSuccess) return error;
-  add_kernel<Item><<<blocks_of(item), stream_threads, 0, stream>>>(item, sum);
+  add_kernel<Item><<<count_blocks(item), stream_threads, 0, stream>>>(item, sum);
   return cudaGetLastError();
 }
 

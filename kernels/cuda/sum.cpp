@@ -24,7 +24,7 @@ class Sum final : public OwnOperation {
   std::int64_t n_;
 };
 
-const Maker add_sum{makers(), kind_of<SumProblem>(), &make_own<SumProblem, Sum>, {"direct"}};
+const Maker add_sum{makers(), problem_kind<SumProblem>(), &make_own<SumProblem, Sum>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

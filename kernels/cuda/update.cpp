@@ -28,7 +28,7 @@ class Update final : public OwnOperation {
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         count_(static_cast<std::int64_t>(problem.shape().tensors.size())) {
     const UpdateShape& shape = problem.shape();
-    const UpdateLoop loop = loop_of(shape.rule);
+    const UpdateLoop loop = find_loop(shape.rule);
     constants_ = {shape.rule == UpdateRule::lars,
                   is_larc(shape.rule),
                   shape.rule == UpdateRule::adamw || shape.rule == UpdateRule::lamb,
@@ -103,7 +103,7 @@ class Update final : public OwnOperation {
 };
 
 const Maker add_update{
-    makers(), kind_of<UpdateProblem>(), &make_own<UpdateProblem, Update>, {"direct"}};
+    makers(), problem_kind<UpdateProblem>(), &make_own<UpdateProblem, Update>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

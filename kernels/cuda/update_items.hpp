@@ -40,7 +40,7 @@ ASSAY_ITEM UpdateSums add_up(const Warp& warp, const UpdateSums* from, std::int6
     for (std::int64_t i = lane; i < count; i += warp_lanes) sums[lane] = sums[lane] + from[i];
   });
   warp.add_up(sums);
-  return sums.of[0];
+  return sums.values[0];
 }
 
 /// The sums of a block.
@@ -313,7 +313,8 @@ struct AddStale {
     if (warp.idle()) return;
     Lanes<double> sum;
     warp.each([&](int lane) {
-      sum[lane] = sum_of(stale + lane, warp_lanes, (blocks - lane + warp_lanes - 1) / warp_lanes);
+      sum[lane] =
+          add_strided(stale + lane, warp_lanes, (blocks - lane + warp_lanes - 1) / warp_lanes);
     });
     warp.add_up(sum);
     warp.each([&](int lane) {

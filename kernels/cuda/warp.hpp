@@ -23,8 +23,8 @@ inline constexpr int lanes_here = warp_lanes;
 /// A variable of each lane.
 template <class T>
 struct Lanes {
-  T of[lanes_here];
-  ASSAY_ITEM T& operator[](int lane) { return of[lane % lanes_here]; }
+  T values[lanes_here];
+  ASSAY_ITEM T& operator[](int lane) { return values[lane % lanes_here]; }
 };
 
 class Warp {
@@ -47,11 +47,12 @@ class Warp {
     for (int apart = warp_lanes / 2; apart > 0; apart /= 2) {
       Lanes<T> others;
 #if defined(__CUDA_ARCH__)
-      others.of[0] = of_lane(values.of[0], apart);
+      others.values[0] = of_lane(values.values[0], apart);
 #else
       for (int lane = 0; lane < warp_lanes; ++lane) others[lane] = values[lane ^ apart];
 #endif
-      for (int i = 0; i < lanes_here; ++i) values.of[i] = join(values.of[i], others.of[i]);
+      for (int i = 0; i < lanes_here; ++i)
+        values.values[i] = join(values.values[i], others.values[i]);
     }
   }
   template <class T>
@@ -99,7 +100,7 @@ ASSAY_ITEM void each_pack(std::int64_t begin, std::int64_t end, int lane, const 
 /// `width`, which are 32 packs apart. So a warp reads adjacent memory together.
 inline constexpr int lane_columns = 8;
 inline constexpr std::int64_t tile_columns = warp_lanes * lane_columns;
-ASSAY_ITEM std::int64_t tiles_of(std::int64_t columns) {
+ASSAY_ITEM std::int64_t count_tiles(std::int64_t columns) {
   return (columns + tile_columns - 1) / tile_columns;
 }
 
@@ -110,7 +111,7 @@ struct Held {
 
 /// The column of element j of a lane.
 template <int width>
-ASSAY_ITEM std::int64_t column_of(std::int64_t tile, int lane, int j) {
+ASSAY_ITEM std::int64_t find_column(std::int64_t tile, int lane, int j) {
   return tile * tile_columns + (j / width * warp_lanes + lane) * width + j % width;
 }
 
@@ -120,7 +121,7 @@ ASSAY_ITEM Held<ValueOf<Stored>> load_held(const Stored* row, std::int64_t colum
                                            std::int64_t tile, int lane) {
   Held<ValueOf<Stored>> to = {};
   for (int j = 0; j < lane_columns; j += width)
-    if (const std::int64_t column = column_of<width>(tile, lane, j); column < columns)
+    if (const std::int64_t column = find_column<width>(tile, lane, j); column < columns)
       load<width>(row + column, to.at + j);
   return to;
 }

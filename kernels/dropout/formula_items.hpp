@@ -8,18 +8,19 @@
 namespace assay::dropout {
 
 struct Words {
-  std::uint32_t of[4];
+  std::uint32_t word[4];
 };
 
 /// Philox4x32-10 by its definition: each of 10 rounds multiplies words 0 and 2, and adds Weyl
 /// numbers to the key.
 ASSAY_ITEM Words philox(Words counter, std::uint32_t key0, std::uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{counter.of[0]} * 3528531795u,
-                        b = std::uint64_t{counter.of[2]} * 3449720151u;
+    const std::uint64_t a = std::uint64_t{counter.word[0]} * 3528531795u,
+                        b = std::uint64_t{counter.word[2]} * 3449720151u;
     const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
     const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x & 4294967295u); };
-    counter = {{high(b) ^ counter.of[1] ^ key0, low(b), high(a) ^ counter.of[3] ^ key1, low(a)}};
+    counter = {
+        {high(b) ^ counter.word[1] ^ key0, low(b), high(a) ^ counter.word[3] ^ key1, low(a)}};
     key0 += 2654435769u;
     key1 += 3144134277u;
   }
@@ -44,7 +45,7 @@ struct Dst {
         philox({{static_cast<std::uint32_t>(block & 4294967295u),
                  static_cast<std::uint32_t>(block >> 32), static_cast<std::uint32_t>(table[0]), 0}},
                key0, key1);
-    if (static_cast<double>(words.of[e % 4]) < dropped) return {0, 0, 0};
+    if (static_cast<double>(words.word[e % 4]) < dropped) return {0, 0, 0};
     // The product of two numbers of 24 bits is exact in fp64.
     const double product = in(0, i) * scale;
     return {wide ? product : static_cast<double>(static_cast<float>(product)), 0, 0};

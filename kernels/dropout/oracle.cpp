@@ -21,13 +21,13 @@ class DropoutOracle final : public WholeOracle {
 
   void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    sums::expect_elements(code(), sums::values_of(names(), inputs), step(inputs), indices,
+    sums::expect_elements(code(), sums::find_values(names(), inputs), step(inputs), indices,
                           expected);
   }
 
   std::optional<ElementFormula> formula(const TensorSpec&, const Inputs& inputs, const Executed&,
                                         bool) const override {
-    return formula_of(code(), names(), step(inputs));
+    return make_formula(code(), names(), step(inputs));
   }
 
  private:

@@ -107,9 +107,9 @@ class Reader {
 };
 
 /// "2x3" as numbers. `names`: of the last extents.
-std::vector<std::int64_t> extents_of(const std::string& text,
-                                     const std::array<const char*, 3>& names,
-                                     const DescriptorComplaint& complain) {
+std::vector<std::int64_t> parse_extents(const std::string& text,
+                                        const std::array<const char*, 3>& names,
+                                        const DescriptorComplaint& complain) {
   std::vector<std::int64_t> all;
   const std::vector<std::string> parts = split(text, 'x');
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -126,8 +126,8 @@ std::vector<std::int64_t> extents_of(const std::string& text,
 /// benchdnn's matmul: the extents of the two factors, without transposes.
 GemmShape read_benchdnn(const std::string& text, const DescriptorComplaint& complain) {
   const std::size_t colon = text.find(':');
-  const auto a = extents_of(text.substr(0, colon), {"b", "m", "k"}, complain),
-             b = extents_of(text.substr(colon + 1), {"b", "k", "n"}, complain);
+  const auto a = parse_extents(text.substr(0, colon), {"b", "m", "k"}, complain),
+             b = parse_extents(text.substr(colon + 1), {"b", "k", "n"}, complain);
   if (a.size() != b.size() || a.size() < 2 || a.size() > 3)
     complain(
         "its factors have {} and {} dimensions (both 2, or both 3). Write MxK:KxN or "

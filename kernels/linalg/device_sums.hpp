@@ -33,7 +33,7 @@ inline std::optional<std::vector<double>> margins_there(Prover* prover, Products
                                                         std::vector<double> shift,
                                                         std::span<const double> w) {
   constexpr std::int64_t at_once = std::int64_t{1} << 18;
-  products.of = Products::Of::margin;
+  products.kind = Products::Kind::margin;
   products.selects = 0;
   shift.insert(shift.end(), w.begin(), w.end());
   std::vector<double> all;

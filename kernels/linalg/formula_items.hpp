@@ -11,7 +11,7 @@ namespace assay::linalg {
 /// Input: x, whose rows are observations of d features. (x, 1) is a row with a one appended.
 struct Products {
   static constexpr const char* name = "linalg part of a sum";
-  enum class Of : std::int64_t {
+  enum class Kind : std::int64_t {
     outer,     ///< [columns, columns], over all rows. Second input: s, of which rows with 0 < s < 1
                ///< count, or x, of which all do. Table: what is taken off x
     scores,    ///< [n, k + 1], over features: x c of all centroids, and ||x||^2. Table: centroids
@@ -21,7 +21,7 @@ struct Products {
     margin,    ///< [n], over columns: (x, 1) w. Table: what is taken off x, if anything is; w
     direction  ///< [2, columns], over rows: f (x, 1), then v (x, 1)^2. Table: f and v of each row
   };
-  Of of = Of::outer;
+  Kind kind = Kind::outer;
   std::int64_t n = 1, d = 1, k = 1;      ///< n is not read: a device is believed of a shape
   std::int64_t columns = 1;              ///< d, or d + 1 with the one
   std::int64_t shifts = 0, selects = 0;  ///< whether something is taken off; s counts (outer)
@@ -40,8 +40,8 @@ struct Products {
   template <class In>
   ASSAY_ITEM bool read(const In& in, const double* table, std::int64_t output, std::int64_t number,
                        double& a, double& b) const {
-    switch (of) {
-      case Of::outer: {
+    switch (kind) {
+      case Kind::outer: {
         if (selects != 0) {
           const double s = in(1, number);
           if (!(s > 0 && s < 1)) return false;
@@ -50,29 +50,29 @@ struct Products {
         b = shifted(in, table, number, output % columns);
         return true;
       }
-      case Of::scores: {
+      case Kind::scores: {
         const std::int64_t centroid = output % (k + 1);
         a = in(0, output / (k + 1) * d + number);
         b = centroid < k ? table[centroid * d + number] : a;
         return true;
       }
-      case Of::distance: {
+      case Kind::distance: {
         const double* const labels = table + k * d;
         const std::int64_t first = static_cast<std::int64_t>(labels[0]),
                            label = static_cast<std::int64_t>(labels[1 + output - first]);
         a = b = in(0, output * d + number) - table[label * d + number];
         return true;
       }
-      case Of::members:
+      case Kind::members:
         if (static_cast<std::int64_t>(table[number]) != output / d) return false;
         a = in(0, number * d + output % d);
         b = 1;
         return true;
-      case Of::margin:
+      case Kind::margin:
         a = shifted(in, table, output, number);
         b = table[(shifts != 0 ? d : 0) + number];
         return true;
-      case Of::direction: {
+      case Kind::direction: {
         const double x = at(in, number, output % columns);
         a = table[2 * number + output / columns];
         b = output < columns ? x : x * x;

@@ -55,9 +55,9 @@ struct Sums {
 };
 
 struct Pass {
-  Pass(std::int64_t n, std::int64_t d) : s(place(n)), losses_of(losses), direction(place(d + 1)) {}
+  Pass(std::int64_t n, std::int64_t d) : s(place(n)), loss_sums(losses), direction(place(d + 1)) {}
   std::vector<Uncertain> s;
-  Sums losses_of, direction;
+  Sums loss_sums, direction;
 };
 
 class HingeOracle final : public WholeOracle {
@@ -83,7 +83,7 @@ class HingeOracle final : public WholeOracle {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::size_t at = place(indices[i]);
       const Uncertain number = output.name == "s"        ? pass.s[at]
-                               : output.name == "losses" ? pass.losses_of.sum(at, n)
+                               : output.name == "losses" ? pass.loss_sums.sum(at, n)
                                                          : pass.direction.sum(at, n);
       // A value that is clipped beyond all doubt is exactly 0 or 1.
       const bool certain = exact || (output.name == "s" && number.variance == 0);
@@ -138,7 +138,7 @@ class HingeOracle final : public WholeOracle {
           sum += product;
           squares += square(product);
         }
-        const Factor factor = add_losses(sum, squares, y(i), derivatives, part.losses_of);
+        const Factor factor = add_losses(sum, squares, y(i), derivatives, part.loss_sums);
         pass_->s[place(i)] = factor.s;
         const auto& [value, variance] = factor.with_label;
         if (value == 0 && variance == 0) continue;
@@ -147,7 +147,7 @@ class HingeOracle final : public WholeOracle {
       }
 #pragma omp critical(assay_hinge_reference)
       {
-        pass_->losses_of.add(part.losses_of);
+        pass_->loss_sums.add(part.loss_sums);
         pass_->direction.add(part.direction);
       }
     }
@@ -164,12 +164,12 @@ class HingeOracle final : public WholeOracle {
       std::vector<std::int64_t> rows(place(std::min(margins_at_once, n_ - first)));
       std::iota(rows.begin(), rows.end(), first);
       const auto sums =
-          sums_there(prover_, {.of = Products::Of::margin, .n = n_, .d = d_, .columns = d_ + 1},
+          sums_there(prover_, {.kind = Products::Kind::margin, .n = n_, .d = d_, .columns = d_ + 1},
                      d_ + 1, {"x"}, inputs, false, rows, w);
       if (!sums) return false;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const Factor factor = add_losses((*sums)[i].value, (*sums)[i].squares, y(rows[i]),
-                                         derivatives, pass_->losses_of);
+                                         derivatives, pass_->loss_sums);
         pass_->s[place(rows[i])] = factor.s;
         factors.push_back(factor.with_label.value);
         factors.push_back(factor.with_label.variance);
@@ -177,11 +177,11 @@ class HingeOracle final : public WholeOracle {
     }
     std::vector<std::int64_t> outputs(place(2 * (d_ + 1)));
     std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
-    const auto sums =
-        sums_there(prover_, {.of = Products::Of::direction, .n = n_, .d = d_, .columns = d_ + 1},
-                   n_, {"x"}, inputs, true, outputs, factors);
+    const auto sums = sums_there(
+        prover_, {.kind = Products::Kind::direction, .n = n_, .d = d_, .columns = d_ + 1}, n_,
+        {"x"}, inputs, true, outputs, factors);
     if (!sums) {
-      pass_->losses_of = Sums(losses);  // which the host adds again
+      pass_->loss_sums = Sums(losses);  // which the host adds again
       return false;
     }
     for (std::size_t j = 0; j < w.size(); ++j) {

@@ -191,12 +191,12 @@ class KmeansAssignOracle final : public WholeOracle {
   /// and the observations of each centroid. False where it cannot: the host then begins again.
   bool assign_there(const Inputs& inputs, const Centroids& centroids, double deviations) const {
     const Values& x = inputs.find("x")->second;
-    const auto sums = [&](Products::Of quantity, std::int64_t terms, std::int64_t first,
+    const auto sums = [&](Products::Kind quantity, std::int64_t terms, std::int64_t first,
                           std::int64_t outputs, const std::vector<double>& table) {
       std::vector<std::int64_t> indices(place(outputs));
       std::iota(indices.begin(), indices.end(), first);
-      return sums_there(prover_, {.of = quantity, .n = n_, .d = d_, .k = k_, .columns = d_}, terms,
-                        {"x"}, inputs, quantity == Products::Of::members, indices, table);
+      return sums_there(prover_, {.kind = quantity, .n = n_, .d = d_, .k = k_, .columns = d_},
+                        terms, {"x"}, inputs, quantity == Products::Kind::members, indices, table);
     };
     Assignment all(0, d_, k_);
     std::vector<double> labels, scores(place(k_)), errors(place(k_));
@@ -204,7 +204,7 @@ class KmeansAssignOracle final : public WholeOracle {
     for (std::int64_t first = 0; first < n_; first += at_once) {
       const std::int64_t rows = std::min(at_once, n_ - first), each = k_ + 1;
       const auto products =
-          sums(Products::Of::scores, d_, first * each, rows * each, centroids.rows);
+          sums(Products::Kind::scores, d_, first * each, rows * each, centroids.rows);
       if (!products) return false;
       std::vector<double> table = centroids.rows;
       table.push_back(static_cast<double>(first));
@@ -215,14 +215,14 @@ class KmeansAssignOracle final : public WholeOracle {
         table.push_back(static_cast<double>(assign(x, scores, errors, first + row, all)));
       }
       labels.insert(labels.end(), table.end() - rows, table.end());
-      const auto distances = sums(Products::Of::distance, d_, first, rows, table);
+      const auto distances = sums(Products::Kind::distance, d_, first, rows, table);
       if (!distances) return false;
       for (const Terms& distance : *distances) {
         all.inertia.add(0, distance.value);
         all.inertia_squares += square(distance.value);
       }
     }
-    const auto members = sums(Products::Of::members, n_, 0, k_ * d_, labels);
+    const auto members = sums(Products::Kind::members, n_, 0, k_ * d_, labels);
     for (std::size_t i = 0; members && i < members->size(); ++i) {
       all.sums.add(i, (*members)[i].value);
       all.squares[i] = (*members)[i].squares;

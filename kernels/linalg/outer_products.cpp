@@ -43,7 +43,7 @@ std::vector<sums::Terms> outer_products(const Table& table, std::span<const std:
   }
   std::sort(columns.begin(), columns.end());
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-  const auto place_of = [&](std::int64_t column) {
+  const auto find_place = [&](std::int64_t column) {
     return static_cast<std::size_t>(std::lower_bound(columns.begin(), columns.end(), column) -
                                     columns.begin());
   };
@@ -54,8 +54,8 @@ std::vector<sums::Terms> outer_products(const Table& table, std::span<const std:
     read(table, first, rows, columns, values);
 #pragma omp parallel for schedule(dynamic, 16)
     for (std::size_t i = 0; i < indices.size(); ++i)
-      sums[i].add(&values[place_of(indices[i] / d) * block_rows],
-                  &values[place_of(indices[i] % d) * block_rows], rows);
+      sums[i].add(&values[find_place(indices[i] / d) * block_rows],
+                  &values[find_place(indices[i] % d) * block_rows], rows);
   }
   std::vector<sums::Terms> terms;
   for (const sums::Sum& sum : sums) terms.push_back(sum.terms());

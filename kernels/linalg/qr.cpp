@@ -75,7 +75,7 @@ class QrOracle final : public RelationOracle {
   std::optional<double> subtract_gram_there(const Inputs& inputs, const Block& z,
                                             Block& error) const {
     const std::int64_t n = problem_.shape().n, d = problem_.shape().d;
-    const Products of_x{.of = Products::Of::direction, .n = n, .d = d, .columns = d};
+    const Products of_x{.kind = Products::Kind::direction, .n = n, .d = d, .columns = d};
     std::vector<std::int64_t> outputs(static_cast<std::size_t>(2 * d));
     std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
     Block gram(z.size());

@@ -31,12 +31,12 @@ class LossOracle final : public WholeOracle {
 
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const Known& known = this->known(inputs, executed);
+    const Cache& known = this->known(inputs, executed);
     const sums::Bounds bounds = this->bounds(output, executed);
     const loss::Loss own_loss = this->loss(executed);
     if (output.name == "diff_logits")
       return sums::expect_elements(loss::DiffLogits{own_loss, bounds},
-                                   sums::values_of({"logits"}, inputs), known.table, indices,
+                                   sums::find_values({"logits"}, inputs), known.table, indices,
                                    expected);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::size_t at = place(indices[i]);
@@ -51,12 +51,12 @@ class LossOracle final : public WholeOracle {
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
                                         const Executed& executed, bool) const override {
     if (output.name != "diff_logits") return std::nullopt;
-    return formula_of(loss::DiffLogits{loss(executed), bounds(output, executed)}, {"logits"},
-                      known(inputs, executed).table);
+    return make_formula(loss::DiffLogits{loss(executed), bounds(output, executed)}, {"logits"},
+                        known(inputs, executed).table);
   }
 
  private:
-  struct Known {
+  struct Cache {
     std::vector<double> table;            ///< of the formulas: biases, then of each sample a Row
     std::vector<Approximate> of_classes;  ///< the gradient of the bias
   };
@@ -74,7 +74,7 @@ class LossOracle final : public WholeOracle {
     return reinterpret_cast<Row*>(known_.table.data() + problem_.shape().classes)[n];
   }
 
-  const Known& known(const Inputs& inputs, const Executed& executed) const {
+  const Cache& known(const Inputs& inputs, const Executed& executed) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
     key.push_back(roundoff(executed));
     if (key == key_) return known_;
@@ -110,7 +110,7 @@ class LossOracle final : public WholeOracle {
     const std::int64_t samples = problem_.shape().samples, classes = own_loss.classes;
     std::vector<double> table = known_.table;
     std::copy(labels.begin(), labels.end(), table.begin() + classes);
-    const std::vector<const Values*> logits = sums::values_of({"logits"}, inputs);
+    const std::vector<const Values*> logits = sums::find_values({"logits"}, inputs);
     const auto here = [&](std::int64_t i) {
       return code(sums::RangeInputs(logits, i / 2 * classes, classes), table.data(), i);
     };
@@ -139,7 +139,7 @@ class LossOracle final : public WholeOracle {
   LossProblem problem_;
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
-  mutable Known known_;
+  mutable Cache known_;
 };
 
 }  // namespace

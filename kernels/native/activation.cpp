@@ -22,7 +22,7 @@ class Activation final : public BoundOperation {
   Activation(const ActivationProblem& problem, int threads)
       : BoundOperation(problem.tensors()),
         problem_(problem),
-        table_(activation_tables(problem.function()).of<Value>(storage(problem.precision()))),
+        table_(activation_tables(problem.function()).table<Value>(storage(problem.precision()))),
         threads_(threads),
         // All elements are one row if there is no bias.
         channels_(problem.bias() ? problem.shape().ic : problem.shape().elements()),
@@ -112,7 +112,7 @@ class Activation final : public BoundOperation {
 };
 
 const Maker add_activation{makers(),
-                           kind_of<ActivationProblem>(),
+                           problem_kind<ActivationProblem>(),
                            &make_direct<ActivationProblem, Activation>,
                            {"direct"}};
 

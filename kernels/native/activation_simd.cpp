@@ -74,7 +74,7 @@ HWY_INLINE Normal<V> normal(D d, V z) {
 
 /// f(z); NaN where z is.
 template <ActivationFunction f, class D, class V>
-HWY_INLINE V value_of(D d, V z) {
+HWY_INLINE V read_value(D d, V z) {
   if constexpr (f == ActivationFunction::relu)
     return hn::IfThenElse(hn::Le(z, hn::Zero(d)), hn::Zero(d), z);  // Max may lose NaN
   else if constexpr (f == ActivationFunction::sigmoid)
@@ -92,7 +92,7 @@ HWY_INLINE V value_of(D d, V z) {
 
 /// g f', by y = dst; of gelu by y = z.
 template <ActivationFunction f, class D, class V>
-HWY_INLINE V gradient_of(D d, V g, V y) {
+HWY_INLINE V compute_gradient(D d, V g, V y) {
   if constexpr (f == ActivationFunction::relu) {
     return hn::IfThenElseZero(hn::Gt(y, hn::Zero(d)), g);
   } else if constexpr (f == ActivationFunction::sigmoid) {
@@ -126,7 +126,8 @@ struct Loops {
       each_vector<Value>(channels, [&](auto d, std::ptrdiff_t j) HWY_ATTR {
         const std::ptrdiff_t at = row * channels + j;
         const auto z = biased(d, static_cast<const Stored*>(from) + at, bias, j);
-        assay::HWY_NAMESPACE::store(Format(), value_of<f>(d, z), d, static_cast<Stored*>(to) + at);
+        assay::HWY_NAMESPACE::store(Format(), read_value<f>(d, z), d,
+                                    static_cast<Stored*>(to) + at);
       });
   }
 
@@ -141,7 +142,7 @@ struct Loops {
           auto g = Format::load(d, static_cast<const Stored*>(diff) + at);
           if constexpr (f != ActivationFunction::identity) {
             const auto y = biased(d, static_cast<const Stored*>(from) + at, bias, j);
-            g = gradient_of<f>(d, g, y);
+            g = compute_gradient<f>(d, g, y);
             assay::HWY_NAMESPACE::store(Format(), g, d, static_cast<Stored*>(to) + at);
           }
           sum = hn::Add(sum, g);
@@ -163,7 +164,7 @@ struct Of {
 };
 
 template <ActivationFunction f>
-const StorageTables<ActivationTable>* tables_of() {
+const StorageTables<ActivationTable>* find_tables() {
   return assay::HWY_NAMESPACE::storage_tables<ActivationTable, Of<f>::template Kernel>();
 }
 
@@ -172,17 +173,17 @@ const StorageTables<ActivationTable>* tables_of() {
 const StorageTables<ActivationTable>* activation_tables_here(ActivationFunction function) {
   switch (function) {
     case ActivationFunction::identity:
-      return tables_of<ActivationFunction::identity>();
+      return find_tables<ActivationFunction::identity>();
     case ActivationFunction::relu:
-      return tables_of<ActivationFunction::relu>();
+      return find_tables<ActivationFunction::relu>();
     case ActivationFunction::sigmoid:
-      return tables_of<ActivationFunction::sigmoid>();
+      return find_tables<ActivationFunction::sigmoid>();
     case ActivationFunction::tanh:
-      return tables_of<ActivationFunction::tanh>();
+      return find_tables<ActivationFunction::tanh>();
     case ActivationFunction::gelu:
-      return tables_of<ActivationFunction::gelu>();
+      return find_tables<ActivationFunction::gelu>();
     case ActivationFunction::log_sigmoid:
-      return tables_of<ActivationFunction::log_sigmoid>();
+      return find_tables<ActivationFunction::log_sigmoid>();
   }
   return nullptr;
 }

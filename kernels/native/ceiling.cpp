@@ -42,7 +42,7 @@ Result<std::unique_ptr<Operation>> make_ceiling(Device& device, const Problem& w
       std::move(std::get<std::unique_ptr<Operation>>(operation)), stream);
 }
 
-const Maker add_ceiling{makers(), kind_of<CeilingProblem>(), &make_ceiling, {}};
+const Maker add_ceiling{makers(), problem_kind<CeilingProblem>(), &make_ceiling, {}};
 
 }  // namespace
 }  // namespace assay::native

@@ -82,7 +82,7 @@ Result<std::unique_ptr<Operation>> make_concat(Device&, const Problem& problem,
       });
 }
 
-const Maker add_concat{makers(), kind_of<ConcatProblem>(), &make_concat, {"direct"}};
+const Maker add_concat{makers(), problem_kind<ConcatProblem>(), &make_concat, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

@@ -87,7 +87,7 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
   return on_plain_weights(std::move(std::get<std::unique_ptr<Operation>>(operation)), request);
 }
 
-const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, names()};
+const Maker add_conv{makers(), problem_kind<ConvProblem>(), &make_conv, names()};
 
 }  // namespace
 }  // namespace assay::native

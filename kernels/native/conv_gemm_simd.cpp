@@ -45,7 +45,7 @@ using V = hn::Vec<D>;
     }                                                                   \
   }
 
-std::ptrdiff_t lanes_of() { return static_cast<std::ptrdiff_t>(hn::Lanes(D())); }
+std::ptrdiff_t count_lanes() { return static_cast<std::ptrdiff_t>(hn::Lanes(D())); }
 
 template <int kRows, int kVectors, std::ptrdiff_t kRow, std::ptrdiff_t kStep>
 void gemm(const float* HWY_RESTRICT at, const float* HWY_RESTRICT bt,
@@ -75,7 +75,7 @@ template <class Format>
 HWY_INLINE void load16(const void* from, float* HWY_RESTRICT to) {
   const D d;
   const auto* const stored = static_cast<const typename Format::Stored*>(from);
-  for (std::ptrdiff_t i = 0; i < channel_block; i += lanes_of())
+  for (std::ptrdiff_t i = 0; i < channel_block; i += count_lanes())
     hn::StoreU(Format::load(d, stored + i), d, to + i);
 }
 HWY_INLINE void load16(DataType type, const void* from, float* HWY_RESTRICT to) {
@@ -87,7 +87,7 @@ template <class Format>
 HWY_INLINE void store16(const float* HWY_RESTRICT from, void* to) {
   const D d;
   auto* const stored = static_cast<typename Format::Stored*>(to);
-  for (std::ptrdiff_t i = 0; i < channel_block; i += lanes_of())
+  for (std::ptrdiff_t i = 0; i < channel_block; i += count_lanes())
     assay::HWY_NAMESPACE::store(Format(), hn::LoadU(d, from + i), d, stored + i);
 }
 HWY_INLINE void store16(DataType type, const float* HWY_RESTRICT from, void* to) {
@@ -138,7 +138,7 @@ template <int... kRows>
 GemmTable make_table(std::integer_sequence<int, kRows...>) {
   GemmTable table{};
   table.target = hwy::TargetName(HWY_TARGET);
-  table.lanes = lanes_of();
+  table.lanes = count_lanes();
   table.panel = std::max(2 * table.lanes, channel_block);
   // Accumulators, two vectors of b and one of a: 31 of 32 registers, or 15 of 16.
   table.rows = HWY_ARCH_ARM_A64 || HWY_TARGET <= HWY_AVX3 ? most_rows : 6;

@@ -108,7 +108,7 @@ class ImplicitGemm final : public ConvOperation {
     out_step_x_ = s.sw;
     for (std::ptrdiff_t y = 0; y < std::min(s.sh, s.ih); ++y)
       for (std::ptrdiff_t x = 0; x < std::min(s.sw, s.iw); ++x) {
-        Phase phase{y, x, blocks_of(s.ih - y, s.sh), blocks_of(s.iw - x, s.sw)};
+        Phase phase{y, x, count_blocks(s.ih - y, s.sh), count_blocks(s.iw - x, s.sw)};
         for (std::ptrdiff_t i = 0; i < s.kh; ++i)
           for (std::ptrdiff_t j = 0; j < s.kw; ++j) {
             const std::ptrdiff_t from_y = y + s.ph - i * (s.dh + 1),
@@ -151,13 +151,13 @@ class ImplicitGemm final : public ConvOperation {
     const ConvShape& s = shape_;
     std::ptrdiff_t blocks = 0;
     for (const Phase& p : phases_)
-      blocks += s.mb * s.g * blocks_of(p.rows, p.blocking.height) *
-                blocks_of(p.columns, p.blocking.width);
+      blocks += s.mb * s.g * count_blocks(p.rows, p.blocking.height) *
+                count_blocks(p.columns, p.blocking.width);
     // If images and planes give too little to share, channels are divided as well; each part then
     // loads the window anew.
     const std::ptrdiff_t panels = weights_.panels(),
                          parts = std::clamp<std::ptrdiff_t>(
-                             blocks_of(std::ptrdiff_t{4} * threads_, blocks), 1, panels);
+                             count_blocks(std::ptrdiff_t{4} * threads_, blocks), 1, panels);
     for (const Phase& p : phases_)
       for (std::ptrdiff_t n = 0; n < s.mb; ++n)
         for (std::ptrdiff_t g = 0; g < s.g; ++g)

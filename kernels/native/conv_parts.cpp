@@ -24,7 +24,7 @@ Activations lay_out_activations(TensorSpec& spec, std::int64_t groups, bool bloc
   Layout layout;
   if (a.blocked) {
     // Groups share no block of 16: only groups of whole blocks are laid out so (or one group).
-    const std::ptrdiff_t blocks = blocks_of(all, channel_block);
+    const std::ptrdiff_t blocks = count_blocks(all, channel_block);
     a.pixel = channel_block;
     a.row = a.width * a.pixel;
     a.block = a.height * a.row;
@@ -71,7 +71,8 @@ void multiply(const GemmTable& table, const GemmKernel (*kernels)[2], std::ptrdi
               const float* a, const float* b, const Segment* segments, std::ptrdiff_t count,
               std::ptrdiff_t rows, std::ptrdiff_t column_blocks, const Destination& c, bool add) {
   // Blocks of rows of equal size, so that no narrow one is left at the end.
-  const std::ptrdiff_t parts = blocks_of(rows, table.rows), columns = column_blocks * channel_block;
+  const std::ptrdiff_t parts = count_blocks(rows, table.rows),
+                       columns = column_blocks * channel_block;
   for (std::ptrdiff_t column = 0; column < columns; column += 2 * table.lanes) {
     const bool two = columns - column >= 2 * table.lanes;
     const std::ptrdiff_t second = table.lanes == channel_block ? c.block : table.lanes;

@@ -19,11 +19,11 @@
 
 namespace assay::native {
 
-inline std::ptrdiff_t blocks_of(std::ptrdiff_t count, std::ptrdiff_t block) {
+inline std::ptrdiff_t count_blocks(std::ptrdiff_t count, std::ptrdiff_t block) {
   return (count + block - 1) / block;
 }
 inline std::ptrdiff_t padded(std::ptrdiff_t count, std::ptrdiff_t block) {
-  return blocks_of(count, block) * block;
+  return count_blocks(count, block) * block;
 }
 
 /// Layout of activations [image, channel, row, column] of one group or of all. Channels are
@@ -54,15 +54,15 @@ Activations lay_out_activations(TensorSpec& spec, std::int64_t groups, bool bloc
 struct Panels {
   std::ptrdiff_t rows = 0, columns = 0, taps = 0, width = 0;
 
-  std::ptrdiff_t row_blocks() const { return blocks_of(rows, channel_block); }
-  std::ptrdiff_t panels() const { return blocks_of(columns, width); }
+  std::ptrdiff_t row_blocks() const { return count_blocks(rows, channel_block); }
+  std::ptrdiff_t panels() const { return count_blocks(columns, width); }
   /// Elements of one block of rows with all taps, of one panel, of one group.
   std::ptrdiff_t block() const { return taps * channel_block * width; }
   std::ptrdiff_t panel() const { return row_blocks() * block(); }
   std::ptrdiff_t group() const { return panels() * panel(); }
   /// Blocks of 16 columns in panel `at`.
   std::ptrdiff_t column_blocks(std::ptrdiff_t at) const {
-    return blocks_of(std::min(width, columns - at * width), channel_block);
+    return count_blocks(std::min(width, columns - at * width), channel_block);
   }
 };
 

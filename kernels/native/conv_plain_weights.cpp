@@ -63,7 +63,7 @@ class Packing {
   /// within blocks of the layout, which are of 16 or whole multiples of it.
   template <class Body>
   void tiles(int threads, const Body& body) const {
-    const std::ptrdiff_t filter = inputs_ * taps_, per_group = blocks_of(outputs_, edge);
+    const std::ptrdiff_t filter = inputs_ * taps_, per_group = count_blocks(outputs_, edge);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (std::ptrdiff_t block = 0; block < groups_ * per_group; ++block) {
       const std::ptrdiff_t g = block / per_group, first = block % per_group * edge,

@@ -52,7 +52,8 @@ class ImplicitGemmWeights final : public ConvOperation {
                chunks = static_cast<std::ptrdiff_t>(chunks_.size()),
                affordable = static_cast<std::ptrdiff_t>(tensors / 4 / static_cast<double>(values));
     parts_ = std::clamp<std::ptrdiff_t>(
-        std::min({blocks_of(std::ptrdiff_t{4} * threads_, units), chunks, affordable}), 1, chunks);
+        std::min({count_blocks(std::ptrdiff_t{4} * threads_, units), chunks, affordable}), 1,
+        chunks);
     direct_ = parts_ == 1 && arguments_[2].type == DataType::fp32;
 
     Scratch scratch;

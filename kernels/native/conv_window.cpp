@@ -15,7 +15,7 @@ void clear(float* to, std::ptrdiff_t values) {
 /// True if any of `outputs` reads an input of [0, inputs).
 bool reaches(std::ptrdiff_t offset, std::ptrdiff_t step, std::ptrdiff_t outputs,
              std::ptrdiff_t inputs) {
-  const std::ptrdiff_t first = offset >= 0 ? 0 : blocks_of(-offset, step);
+  const std::ptrdiff_t first = offset >= 0 ? 0 : count_blocks(-offset, step);
   return first < outputs && first * step + offset < inputs;
 }
 
@@ -40,7 +40,7 @@ Window::Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff
     last_x = std::max(last_x, tap.dx);
   }
   rows_ = (height - 1) * step_y + last_y - dy_ + 1;
-  columns_ = blocks_of((width - 1) * step_x + last_x - dx_ + 1, step_x);
+  columns_ = count_blocks((width - 1) * step_x + last_x - dx_ + 1, step_x);
   row_used_.resize(static_cast<std::size_t>(rows_));
   phase_used_.resize(static_cast<std::size_t>(step_x));
   for (const Tap& tap : taps) {
@@ -70,8 +70,8 @@ void Window::load(const GemmTable& table, const Activations& in, const void* dat
                            phase * columns_ * pixel_;
         // Columns c of this phase are input columns x + c * step_x; those in [begin, end) exist.
         const std::ptrdiff_t x = v * step_x_ + dx_ + phase;
-        const std::ptrdiff_t begin = std::min(columns_, x >= 0 ? 0 : blocks_of(-x, step_x_));
-        std::ptrdiff_t end = x >= in.width ? 0 : blocks_of(in.width - x, step_x_);
+        const std::ptrdiff_t begin = std::min(columns_, x >= 0 ? 0 : count_blocks(-x, step_x_));
+        std::ptrdiff_t end = x >= in.width ? 0 : count_blocks(in.width - x, step_x_);
         end = y < 0 || y >= in.height ? begin : std::clamp(end, begin, columns_);
         clear(row, begin * pixel_);
         if (end > begin)
@@ -87,7 +87,7 @@ void Window::load(const GemmTable& table, const Activations& in, const void* dat
 Blocking choose_blocking(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
                          std::ptrdiff_t rows, std::ptrdiff_t columns, std::ptrdiff_t pixel) {
   Blocking out{1, columns};
-  if (columns > widest) out.width = blocks_of(columns, blocks_of(columns, widest));
+  if (columns > widest) out.width = count_blocks(columns, count_blocks(columns, widest));
   const std::ptrdiff_t most =
       std::min(rows, std::max<std::ptrdiff_t>(1, outputs_at_once / out.width));
   for (; out.height < most; ++out.height) {
@@ -95,7 +95,7 @@ Blocking choose_blocking(const std::vector<Tap>& taps, std::ptrdiff_t step_y, st
     if (next.block() * 4 > window_bytes / 2) break;
   }
   // Blocks of equal height.
-  out.height = blocks_of(rows, blocks_of(rows, out.height));
+  out.height = count_blocks(rows, count_blocks(rows, out.height));
   return out;
 }
 
@@ -103,7 +103,7 @@ std::ptrdiff_t blocks_at_once(const Window& window, std::ptrdiff_t blocks, std::
   const std::ptrdiff_t fit = window.block() == 0 ? blocks : window_bytes / (window.block() * 4);
   const std::ptrdiff_t at_once =
       std::clamp<std::ptrdiff_t>(fit, 1, std::max<std::ptrdiff_t>(1, most));
-  return blocks_of(blocks, blocks_of(blocks, std::min(at_once, blocks)));
+  return count_blocks(blocks, count_blocks(blocks, std::min(at_once, blocks)));
 }
 
 }  // namespace assay::native

@@ -43,8 +43,8 @@ class Winograd final : public ConvOperation {
     top_ = forward ? s.ph : 2 - s.ph;
     left_ = forward ? s.pw : 2 - s.pw;
     images_ = s.mb;
-    tile_rows_ = blocks_of(out_.height, tile_);
-    tile_columns_ = blocks_of(out_.width, tile_);
+    tile_rows_ = count_blocks(out_.height, tile_);
+    tile_columns_ = count_blocks(out_.width, tile_);
     tiles_ = images_ * tile_rows_ * tile_columns_;
     weights_ = {in_.channels, out_.channels, 1, table_.panel};
     plan(request.problem);
@@ -79,7 +79,7 @@ class Winograd final : public ConvOperation {
                      forward ? inputs : outputs,
                      {1, 3 * channel_block, 0},
                      {1, channel_block, 0}};
-    layout.elements = blocks_of(out_.channels, channel_block) * in_.channels * filter;
+    layout.elements = count_blocks(out_.channels, channel_block) * in_.channels * filter;
     arguments_[1].bytes = static_cast<std::size_t>(layout.elements) * size_of(arguments_[1].type);
     arguments_[1].layout = std::make_shared<const Layout>(std::move(layout));
     turned_ = !forward;

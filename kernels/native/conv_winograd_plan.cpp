@@ -11,22 +11,22 @@ std::ptrdiff_t total(const WinogradPlan& plan, std::ptrdiff_t owners) {
   return plan.resident + owners * plan.each();
 }
 
-std::ptrdiff_t channels_of(const WinogradSizes& s) {
+std::ptrdiff_t choose_channels(const WinogradSizes& s) {
   return s.weights.row_blocks() * channel_block;
 }
 
 WinogradPlan sized(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t tiles,
                    std::ptrdiff_t blocks) {
-  const std::ptrdiff_t channels = channels_of(s), inputs = s.frequencies * tiles * channels,
-                       groups = blocks_of(s.tiles, tiles);
+  const std::ptrdiff_t channels = choose_channels(s), inputs = s.frequencies * tiles * channels,
+                       groups = count_blocks(s.tiles, tiles);
   WinogradPlan plan;
   plan.by_tiles = by_tiles;
   plan.tiles = tiles;
   plan.blocks = blocks;
   plan.parts = by_tiles ? groups : s.weights.panels();
-  plan.resident = blocks_of((by_tiles ? s.frequencies * s.weights.group() : groups * inputs) *
-                                static_cast<std::ptrdiff_t>(size_of(s.stored)),
-                            sizeof(float));
+  plan.resident = count_blocks((by_tiles ? s.frequencies * s.weights.group() : groups * inputs) *
+                                   static_cast<std::ptrdiff_t>(size_of(s.stored)),
+                               sizeof(float));
   plan.per_thread = by_tiles ? inputs : s.frequencies * blocks * s.weights.block();
   plan.products = s.frequencies * tiles * s.weights.width;
   // One frequency of a panel, or of a block of tiles.
@@ -40,15 +40,15 @@ WinogradPlan fitted(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t limit)
     return total(plan, std::min(s.threads, plan.parts)) > limit;  // a thread needs a part
   };
   // A block of tiles is a whole number of register blocks, and there is one for each thread.
-  const std::ptrdiff_t each = s.frequencies * (channels_of(s) + s.weights.width) * 4;
+  const std::ptrdiff_t each = s.frequencies * (choose_channels(s) + s.weights.width) * 4;
   std::ptrdiff_t tiles = std::max<std::ptrdiff_t>(1, block_bytes / (each * s.rows)) * s.rows;
-  if (by_tiles) tiles = std::min(tiles, padded(blocks_of(s.tiles, s.threads), s.rows));
-  tiles = blocks_of(s.tiles, blocks_of(s.tiles, std::min(s.tiles, tiles)));
+  if (by_tiles) tiles = std::min(tiles, padded(count_blocks(s.tiles, s.threads), s.rows));
+  tiles = count_blocks(s.tiles, count_blocks(s.tiles, std::min(s.tiles, tiles)));
   WinogradPlan plan = sized(s, by_tiles, tiles, s.weights.row_blocks());
   while (too_large(plan) && plan.tiles > s.rows)
-    plan = sized(s, by_tiles, blocks_of(plan.tiles, 2), plan.blocks);
+    plan = sized(s, by_tiles, count_blocks(plan.tiles, 2), plan.blocks);
   while (too_large(plan) && !by_tiles && plan.blocks > 1)
-    plan = sized(s, by_tiles, plan.tiles, blocks_of(plan.blocks, 2));
+    plan = sized(s, by_tiles, plan.tiles, count_blocks(plan.blocks, 2));
   return plan;
 }
 

@@ -26,7 +26,7 @@ class Copying final : public BoundOperation {
         threads_(threads),
         nontemporal_(nontemporal) {
     for (std::size_t i = 0; i < arguments_.size(); ++i)
-      arguments_[i].memory = [place = place_of(i)](std::size_t bytes) {
+      arguments_[i].memory = [place = find_place(i)](std::size_t bytes) {
         return memory_at(place, bytes);
       };
     executed_.algorithm = nontemporal ? "nontemporal" : "regular";
@@ -63,7 +63,7 @@ class Copying final : public BoundOperation {
   Executed executed() const override {
     if (std::exchange(ran_, false))
       for (const auto& [memory, argument] : bound_)
-        if (std::string why = why_not_at(place_of(argument), memory, arguments_[argument].bytes);
+        if (std::string why = why_not_at(find_place(argument), memory, arguments_[argument].bytes);
             !why.empty())
           throw CaseError(std::move(why) + ": a copy of it is not what was asked for.");
     return executed_;
@@ -71,7 +71,7 @@ class Copying final : public BoundOperation {
 
  private:
   static constexpr std::int64_t line = 8;  ///< elements of a cache line
-  const std::string& place_of(std::size_t argument) const {
+  const std::string& find_place(std::size_t argument) const {
     const auto& [from, to] = problem_.paths()[argument / 2];
     return argument % 2 == 0 ? from : to;
   }
@@ -113,7 +113,7 @@ Result<std::unique_ptr<Operation>> make_copy(Device&, const Problem& what, const
                                    algorithm == "nontemporal");
 }
 
-const Maker add_copy{makers(), kind_of<CopyProblem>(), &make_copy, {"regular", "nontemporal"}};
+const Maker add_copy{makers(), problem_kind<CopyProblem>(), &make_copy, {"regular", "nontemporal"}};
 
 }  // namespace
 }  // namespace assay::native

@@ -18,7 +18,7 @@ class Dropout final : public BoundOperation {
   Dropout(const DropoutProblem& problem, int threads)
       : BoundOperation(problem.tensors()),
         problem_(problem),
-        table_(dropout_tables().of<Value>(storage(problem.precision()))),
+        table_(dropout_tables().table<Value>(storage(problem.precision()))),
         threads_(threads),
         elements_(problem.shape().elements()),
         element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
@@ -48,7 +48,7 @@ class Dropout final : public BoundOperation {
 };
 
 const Maker add_dropout{
-    makers(), kind_of<DropoutProblem>(), &make_direct<DropoutProblem, Dropout>, {"direct"}};
+    makers(), problem_kind<DropoutProblem>(), &make_direct<DropoutProblem, Dropout>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

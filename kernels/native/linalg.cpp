@@ -30,7 +30,7 @@ std::size_t LinalgOperation::reserve_bytes(std::size_t bytes) {
   return place;
 }
 
-LinalgOperation::Range LinalgOperation::range_of(std::ptrdiff_t thread) const {
+LinalgOperation::Range LinalgOperation::find_range(std::ptrdiff_t thread) const {
   const std::ptrdiff_t each = n_ / threads_, more = n_ % threads_;
   const std::ptrdiff_t begin = thread * each + std::min(thread, more);
   return {begin, begin + each + (thread < more ? 1 : 0)};
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
   }
 }
 
-const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};
+const Maker add_linalg{makers(), problem_kind<LinalgProblem>(), &make_linalg, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

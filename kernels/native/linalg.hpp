@@ -22,7 +22,7 @@ class LinalgOperation : public BoundOperation {
   /// The same for each thread.
   template <class T>
   std::size_t reserve_for_threads(std::ptrdiff_t count) {
-    return reserve_bytes(static_cast<std::size_t>(stride_of<T>(count) * threads_) * sizeof(T));
+    return reserve_bytes(static_cast<std::size_t>(choose_stride<T>(count) * threads_) * sizeof(T));
   }
   template <class T>
   T* scratch(std::size_t place) const {
@@ -30,14 +30,14 @@ class LinalgOperation : public BoundOperation {
   }
   template <class T>
   T* scratch_of_thread(std::size_t place, std::ptrdiff_t count, std::ptrdiff_t thread) const {
-    return scratch<T>(place) + stride_of<T>(count) * thread;
+    return scratch<T>(place) + choose_stride<T>(count) * thread;
   }
 
   /// Observations of a thread.
   struct Range {
     std::ptrdiff_t begin, end;
   };
-  Range range_of(std::ptrdiff_t thread) const;
+  Range find_range(std::ptrdiff_t thread) const;
 
   LinalgProblem problem_;
   int threads_;
@@ -46,7 +46,7 @@ class LinalgOperation : public BoundOperation {
  private:
   static constexpr std::size_t line = 64;
   template <class T>
-  static constexpr std::ptrdiff_t stride_of(std::ptrdiff_t count) {
+  static constexpr std::ptrdiff_t choose_stride(std::ptrdiff_t count) {
     constexpr auto of_line = static_cast<std::ptrdiff_t>(line / sizeof(T));
     return (count + of_line - 1) / of_line * of_line;
   }

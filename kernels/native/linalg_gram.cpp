@@ -68,7 +68,7 @@ class Gram final : public LinalgOperation {
     const T* const of_rows = selects ? data<T>(1) : nullptr;
     const T* const shift = centred ? data<T>(1) : nullptr;
     std::ptrdiff_t rows = 0;
-    const Range range = range_of(thread);
+    const Range range = find_range(thread);
     for (std::ptrdiff_t i = range.begin; i < range.end; ++i) {
       if (selects && !(of_rows[i] > 0 && of_rows[i] < 1)) continue;
       T* const to = block + rows * stride_;

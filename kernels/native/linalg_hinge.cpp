@@ -36,7 +36,7 @@ class Hinge final : public LinalgOperation {
     std::fill_n(direction, d_ + 1, 0.0);
     for (std::ptrdiff_t thread = 0; thread < threads_; ++thread) {
       const double* const part = sums(thread);
-      const double* const of_thread = losses_of(thread);
+      const double* const of_thread = find_losses(thread);
       for (std::ptrdiff_t j = 0; j < d_; ++j) direction[j] += part[j];
       for (std::ptrdiff_t i = 0; i < 4; ++i) losses[i] += of_thread[i];
       direction[d_] += of_thread[4];
@@ -49,16 +49,16 @@ class Hinge final : public LinalgOperation {
   double* sums(std::ptrdiff_t thread) const {
     return scratch_of_thread<double>(sums_, sums_stride_, thread);
   }
-  double* losses_of(std::ptrdiff_t thread) const {
+  double* find_losses(std::ptrdiff_t thread) const {
     return scratch_of_thread<double>(losses_, values, thread);
   }
 
   void pass(std::ptrdiff_t thread) const {
     double* const direction = sums(thread);
-    double* const losses = losses_of(thread);
+    double* const losses = find_losses(thread);
     std::fill_n(direction, sums_stride_, 0.0);
     std::fill_n(losses, values, 0.0);
-    const Range range = range_of(thread);
+    const Range range = find_range(thread);
     for (std::ptrdiff_t i = range.begin; i < range.end; i += block_rows)
       add_block(i, std::min(block_rows, range.end - i), direction, losses);
   }

@@ -88,7 +88,7 @@ class KmeansAssign final : public LinalgOperation {
     std::fill_n(dots, block_rows * width_ + simd_.lanes, T(0));
     std::int32_t* const heads = scratch_of_thread<std::int32_t>(heads_, k_ + block_rows, thread);
     std::fill_n(heads, k_, -1);
-    const Range range = range_of(thread);
+    const Range range = find_range(thread);
     for (std::ptrdiff_t i = range.begin; i < range.end; i += block_rows)
       assign(thread, i, std::min(block_rows, range.end - i), dots, heads);
   }

@@ -25,7 +25,7 @@ constexpr int most_vectors = 3;
 constexpr std::ptrdiff_t most_lanes = 64;  ///< bytes of a vector at most, and so floats
 
 template <class D>
-std::ptrdiff_t lanes_of(D d) {
+std::ptrdiff_t count_lanes(D d) {
   return static_cast<std::ptrdiff_t>(hn::Lanes(d));
 }
 
@@ -56,7 +56,7 @@ HWY_INLINE hn::Vec<Wide> wide_part(Wide d, const float* from, std::ptrdiff_t cou
 template <class T>
 void copy_row(const T* x, const T* shift, std::ptrdiff_t d, T* to) {
   const Tag<T> tag;
-  const std::ptrdiff_t lanes = lanes_of(tag);
+  const std::ptrdiff_t lanes = count_lanes(tag);
   std::ptrdiff_t j = 0;
   for (; j + lanes <= d; j += lanes) {
     const auto v = hn::LoadU(tag, x + j);
@@ -105,7 +105,7 @@ void multiply(const T* HWY_RESTRICT a, std::ptrdiff_t a_stride, const T* HWY_RES
               std::ptrdiff_t b_stride, std::ptrdiff_t count, T* HWY_RESTRICT to,
               std::ptrdiff_t to_stride, const T* next) {
   const Tag<T> d;
-  const std::ptrdiff_t lanes = lanes_of(d);
+  const std::ptrdiff_t lanes = count_lanes(d);
   constexpr std::ptrdiff_t line = 64 / sizeof(T), step = fetched_by<T, kRows, kAcross>;
   ASSAY_ROWS(ASSAY_DECLARE)
   for (std::ptrdiff_t k = 0; k < count; ++k) {
@@ -124,9 +124,9 @@ using Multiply = void (*)(const T*, std::ptrdiff_t, const T*, std::ptrdiff_t, st
 
 /// The product of as many rows as there are, at most kRows.
 template <class T, int kVectors, bool kAcross, int kRows>
-Multiply<T> block_of(std::ptrdiff_t& rows) {
+Multiply<T> choose_block(std::ptrdiff_t& rows) {
   if constexpr (kRows > 1)
-    if (rows < kRows) return block_of<T, kVectors, kAcross, kRows - 1>(rows);
+    if (rows < kRows) return choose_block<T, kVectors, kAcross, kRows - 1>(rows);
   rows = kRows;
   return &multiply<T, kRows, kVectors, kAcross>;
 }
@@ -139,26 +139,26 @@ constexpr int dots_rows(int vectors) {
 
 template <class T>
 Multiply<T> gram_block(std::ptrdiff_t& rows, std::ptrdiff_t vectors) {
-  if (vectors == 3) return block_of<T, 3, true, gram_rows>(rows);
-  return vectors == 2 ? block_of<T, 2, true, gram_rows>(rows)
-                      : block_of<T, 1, true, gram_rows>(rows);
+  if (vectors == 3) return choose_block<T, 3, true, gram_rows>(rows);
+  return vectors == 2 ? choose_block<T, 2, true, gram_rows>(rows)
+                      : choose_block<T, 1, true, gram_rows>(rows);
 }
 
 HWY_INLINE void add_row(const double* from, std::ptrdiff_t count, double* c) {
   const Wide d;
-  for (std::ptrdiff_t j = 0; j < count; j += lanes_of(d))
+  for (std::ptrdiff_t j = 0; j < count; j += count_lanes(d))
     hn::StoreU(hn::Add(hn::LoadU(d, c + j), hn::Load(d, from + j)), d, c + j);
 }
 HWY_INLINE void add_row(const float* from, std::ptrdiff_t count, double* c) {
   const Wide d;
-  for (std::ptrdiff_t j = 0; j < count; j += lanes_of(d))
+  for (std::ptrdiff_t j = 0; j < count; j += count_lanes(d))
     hn::StoreU(hn::Add(hn::LoadU(d, c + j), wide(d, from + j)), d, c + j);
 }
 
 template <class T>
 void add_gram(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
               double* c, std::ptrdiff_t c_stride, const T* next, std::ptrdiff_t ahead) {
-  const std::ptrdiff_t lanes = lanes_of(Tag<T>()), panel = most_vectors * lanes;
+  const std::ptrdiff_t lanes = count_lanes(Tag<T>()), panel = most_vectors * lanes;
   HWY_ALIGN T sums[std::size_t{gram_rows} * most_vectors * most_lanes / sizeof(T)];
   const T* const end = next + ahead;
   // The vectors of b stay in the first cache for all rows of the triangle below them.
@@ -180,14 +180,14 @@ void add_gram(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdi
 template <class T>
 void many_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, std::ptrdiff_t stride,
                T* out, std::ptrdiff_t ahead) {
-  const std::ptrdiff_t lanes = lanes_of(Tag<T>());
+  const std::ptrdiff_t lanes = count_lanes(Tag<T>());
   for (std::ptrdiff_t j = 0; j < stride; j += most_vectors * lanes) {
     const std::ptrdiff_t vectors = std::min<std::ptrdiff_t>(most_vectors, (stride - j) / lanes);
     for (std::ptrdiff_t i = 0; i < rows;) {
       std::ptrdiff_t part = rows - i;
-      const Multiply<T> block = vectors == 3   ? block_of<T, 3, false, dots_rows(3)>(part)
-                                : vectors == 2 ? block_of<T, 2, false, dots_rows(2)>(part)
-                                               : block_of<T, 1, false, dots_rows(1)>(part);
+      const Multiply<T> block = vectors == 3   ? choose_block<T, 3, false, dots_rows(3)>(part)
+                                : vectors == 2 ? choose_block<T, 2, false, dots_rows(2)>(part)
+                                               : choose_block<T, 1, false, dots_rows(1)>(part);
       block(x + i * d, d, w + j, stride, d, out + i * stride + j, stride,
             x + i * d + (j == 0 ? ahead : 0));
       i += part;
@@ -209,7 +209,7 @@ void dots_of_rows(const T* HWY_RESTRICT x, std::ptrdiff_t d, std::ptrdiff_t rows
                   const T* HWY_RESTRICT w, std::ptrdiff_t stride, const int* slots,
                   T* HWY_RESTRICT out, std::ptrdiff_t ahead) {
   const Tag<T> tag;
-  const std::ptrdiff_t lanes = lanes_of(tag);
+  const std::ptrdiff_t lanes = count_lanes(tag);
   for (const T* const end = x + rows * d; x != end; x += d, out += most_dots) {
     ASSAY_DOTS(ASSAY_DOT_ZERO)
     std::ptrdiff_t j = 0;
@@ -238,7 +238,7 @@ void few_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, std
 template <class T>
 std::int32_t least(const T* start, const T* dots, std::ptrdiff_t count) {
   const Tag<T> d;
-  const std::ptrdiff_t lanes = lanes_of(d);
+  const std::ptrdiff_t lanes = count_lanes(d);
   auto low = hn::Sub(hn::LoadU(d, start), hn::LoadU(d, dots));
   for (std::ptrdiff_t i = lanes; i < count; i += lanes)
     low = hn::Min(low, hn::Sub(hn::LoadU(d, start + i), hn::LoadU(d, dots + i)));
@@ -267,7 +267,7 @@ std::int32_t least(const T* start, const T* dots, std::ptrdiff_t count) {
 template <class T, int kRows>
 double members(const T* const* x, std::ptrdiff_t d, const T* centroid, double* sums) {
   const Wide tag;
-  const std::ptrdiff_t lanes = lanes_of(tag);
+  const std::ptrdiff_t lanes = count_lanes(tag);
   ASSAY_FEW_ROWS(ASSAY_MEMBER_ZERO)
   std::ptrdiff_t j = 0;
   for (; j + lanes <= d; j += lanes) {
@@ -302,7 +302,7 @@ double add_members(const T* const* x, int rows, std::ptrdiff_t d, const T* centr
 template <class T, int kRows>
 void weighted(const T* const* x, const double* factors, std::ptrdiff_t d, double* sums) {
   const Wide tag;
-  const std::ptrdiff_t lanes = lanes_of(tag);
+  const std::ptrdiff_t lanes = count_lanes(tag);
   ASSAY_FEW_ROWS(ASSAY_FACTOR)
   std::ptrdiff_t j = 0;
   for (; j + lanes <= d; j += lanes) {
@@ -329,7 +329,7 @@ void add_weighted(const T* const* x, const double* factors, int rows, std::ptrdi
 template <class T>
 const LinalgSimd<T>* table() {
   static const LinalgSimd<T> all{hwy::TargetName(HWY_TARGET),
-                                 lanes_of(Tag<T>()),
+                                 count_lanes(Tag<T>()),
                                  &copy_row<T>,
                                  &add_gram<T>,
                                  &few_dots<T>,

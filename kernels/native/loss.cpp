@@ -21,7 +21,7 @@ class Loss final : public BoundOperation {
       : BoundOperation(problem.tensors()),
         shape_(problem.shape()),
         training_(problem.pass() == LossPass::training),
-        table_(loss_tables().of<Value>(storage(problem.precision()))),
+        table_(loss_tables().table<Value>(storage(problem.precision()))),
         threads_(threads),
         row_bytes_(static_cast<std::size_t>(shape_.classes) *
                    size_of(storage(problem.precision()))),
@@ -101,7 +101,8 @@ class Loss final : public BoundOperation {
   std::byte* diff_logits_ = nullptr;
 };
 
-const Maker add_loss{makers(), kind_of<LossProblem>(), &make_direct<LossProblem, Loss>, {"direct"}};
+const Maker add_loss{
+    makers(), problem_kind<LossProblem>(), &make_direct<LossProblem, Loss>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

@@ -28,7 +28,7 @@ class Normalization final : public BoundOperation {
   Normalization(const NormProblem& problem, int threads)
       : BoundOperation(problem.tensors()),
         problem_(problem),
-        table_(norm_tables().of<Value>(storage(problem.precision()))),
+        table_(norm_tables().table<Value>(storage(problem.precision()))),
         threads_(threads),
         rows_(problem.shape().per_channel()),
         channels_(problem.shape().ic),
@@ -81,7 +81,7 @@ class Normalization final : public BoundOperation {
   struct Range {
     std::ptrdiff_t begin, end;
   };
-  Range range_of(std::ptrdiff_t thread) const {
+  Range find_range(std::ptrdiff_t thread) const {
     return {rows_ * thread / threads_, rows_ * (thread + 1) / threads_};
   }
   const void* row(const void* base, std::ptrdiff_t at) const {
@@ -100,7 +100,7 @@ class Normalization final : public BoundOperation {
       double* const total = totals_ + 2 * channels_ * thread;
       Value* const part = partial_ + 2 * channels_ * thread;
       std::fill_n(total, 2 * channels_, 0.0);
-      const Range range = range_of(thread);
+      const Range range = find_range(thread);
       for (std::ptrdiff_t first = range.begin; first < range.end; first += block_rows) {
         std::fill_n(part, 2 * channels_, Value(0));
         add(first, std::min(block_rows, range.end - first), part, part + channels_);
@@ -117,7 +117,7 @@ class Normalization final : public BoundOperation {
   void each_block(const Body& body) const {
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)
     for (std::ptrdiff_t thread = 0; thread < threads_; ++thread) {
-      const Range range = range_of(thread);
+      const Range range = find_range(thread);
       for (std::ptrdiff_t end = range.end; end > range.begin;) {
         const std::ptrdiff_t first = std::max(range.begin, end - block_rows);
         body(first, end - first);
@@ -211,7 +211,7 @@ class Normalization final : public BoundOperation {
 };
 
 const Maker add_norm{
-    makers(), kind_of<NormProblem>(), &make_direct<NormProblem, Normalization>, {"direct"}};
+    makers(), problem_kind<NormProblem>(), &make_direct<NormProblem, Normalization>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

@@ -70,8 +70,8 @@ struct Norm {
 
   /// The part of diff that passed the rectifier.
   template <class D>
-  static HWY_INLINE hn::Vec<D> passed_of(D d, const Stored* dst, const Stored* diff,
-                                         std::ptrdiff_t at) {
+  static HWY_INLINE hn::Vec<D> select_passed(D d, const Stored* dst, const Stored* diff,
+                                             std::ptrdiff_t at) {
     const auto g = Format::load(d, diff + at);
     if (dst == nullptr) return g;
     return hn::IfThenElseZero(hn::Gt(Format::load(d, dst + at), hn::Zero(d)), g);
@@ -91,7 +91,7 @@ struct Norm {
         auto sum = hn::LoadU(d, sums + j), product = hn::LoadU(d, products + j);
         for (std::ptrdiff_t row = 0; row < count; ++row) {
           const std::ptrdiff_t at = (first + row) * channels + j;
-          const auto gradient = passed_of(d, y, g, at);
+          const auto gradient = select_passed(d, y, g, at);
           sum = hn::Add(sum, gradient);
           product = hn::MulAdd(gradient, hn::Sub(Format::load(d, x + at), by), product);
           if (to != nullptr) assay::HWY_NAMESPACE::store(Format(), gradient, d, to + at);
@@ -114,7 +114,7 @@ struct Norm {
         const auto centred = hn::Sub(Format::load(d, x + at), hn::LoadU(d, mean + j));
         const auto drift = hn::MulAdd(centred, hn::LoadU(d, slope + j), hn::LoadU(d, offset + j));
         assay::HWY_NAMESPACE::store(
-            Format(), hn::MulAdd(passed_of(d, y, g, at), hn::LoadU(d, factor + j), drift), d,
+            Format(), hn::MulAdd(select_passed(d, y, g, at), hn::LoadU(d, factor + j), drift), d,
             static_cast<Stored*>(to) + at);
       });
   }

@@ -21,7 +21,7 @@ class PixelLoss final : public BoundOperation {
   PixelLoss(const PixelLossProblem& problem, int threads)
       : BoundOperation(problem.tensors()),
         shape_(problem.shape()),
-        table_(pixel_loss_tables().of<Value>(storage(problem.precision()))),
+        table_(pixel_loss_tables().table<Value>(storage(problem.precision()))),
         threads_(threads),
         pixel_bytes_(shape_.classes *
                      static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))),
@@ -98,8 +98,10 @@ class PixelLoss final : public BoundOperation {
   std::byte* diff_logits_ = nullptr;
 };
 
-const Maker add_pixel_loss{
-    makers(), kind_of<PixelLossProblem>(), &make_direct<PixelLossProblem, PixelLoss>, {"direct"}};
+const Maker add_pixel_loss{makers(),
+                           problem_kind<PixelLossProblem>(),
+                           &make_direct<PixelLossProblem, PixelLoss>,
+                           {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

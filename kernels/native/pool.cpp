@@ -26,7 +26,7 @@ class Pooling final : public BoundOperation {
       : BoundOperation(problem.tensors()),
         problem_(problem),
         s_(problem_.shape()),
-        table_(pool_tables().of<Value>(storage(problem.precision()))),
+        table_(pool_tables().table<Value>(storage(problem.precision()))),
         backward_(problem.direction() == PoolDirection::backward),
         max_(problem.mode() == PoolMode::max),
         threads_(threads),
@@ -74,7 +74,7 @@ class Pooling final : public BoundOperation {
     std::vector<std::ptrdiff_t> begin{0}, offsets;  ///< elements from the first pixel
     std::vector<std::ptrdiff_t> places;             ///< of a window's numbers in the scratch
     std::vector<Value> values;  ///< a pixel's number in a window, or its part of the mean
-    PoolPixels of(std::ptrdiff_t i) const {
+    PoolPixels pixels(std::ptrdiff_t i) const {
       const auto at = static_cast<std::size_t>(i);
       return {offsets.data() + begin[at], static_cast<int>(begin[at + 1] - begin[at])};
     }
@@ -130,7 +130,7 @@ class Pooling final : public BoundOperation {
 
   void forward(const Part& part, std::ptrdiff_t y) const {
     for (std::ptrdiff_t x = 0; x < s_.ow; ++x) {
-      const PoolPixels window = windows_.of(y * s_.ow + x);
+      const PoolPixels window = windows_.pixels(y * s_.ow + x);
       std::byte* const to = to_ + part.out + (y * s_.ow + x) * s_.ic * element_;
       if (max_)
         table_.largest(src_ + part.in, window, part.channels, to, nullptr);
@@ -144,10 +144,10 @@ class Pooling final : public BoundOperation {
     Value* const where = max_ ? scratch_ + omp_get_thread_num() * of_thread() : nullptr;
     if (max_)
       for (std::ptrdiff_t window = 0; window < s_.oh * s_.ow; ++window)
-        table_.largest(src_ + part.in, windows_.of(window), part.channels,
+        table_.largest(src_ + part.in, windows_.pixels(window), part.channels,
                        where + s_.oh * s_.ow * channels_at_once, where + window * channels_at_once);
     for (std::ptrdiff_t pixel = 0; pixel < s_.ih * s_.iw; ++pixel) {
-      const PoolPixels windows = pixels_.of(pixel);
+      const PoolPixels windows = pixels_.pixels(pixel);
       const std::ptrdiff_t first = pixels_.begin[static_cast<std::size_t>(pixel)];
       std::byte* const to = to_ + part.in + pixel * s_.ic * element_;
       const std::byte* const from = diff_ + part.out;
@@ -172,7 +172,7 @@ class Pooling final : public BoundOperation {
 };
 
 const Maker add_pool{
-    makers(), kind_of<PoolProblem>(), &make_direct<PoolProblem, Pooling>, {"direct"}};
+    makers(), problem_kind<PoolProblem>(), &make_direct<PoolProblem, Pooling>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

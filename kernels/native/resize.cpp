@@ -68,7 +68,7 @@ class Resizing final : public BoundOperation {
   Resizing(const ResizeProblem& problem, bool channels_last, int threads)
       : BoundOperation(problem.tensors()),
         s_(problem.shape()),
-        table_(resize_tables().of<Value>(storage(problem.precision()))),
+        table_(resize_tables().table<Value>(storage(problem.precision()))),
         channels_last_(channels_last),
         threads_(threads),
         element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
@@ -158,7 +158,7 @@ Result<std::unique_ptr<Operation>> make_resize(Device&, const Problem& problem,
       });
 }
 
-const Maker add_resize{makers(), kind_of<ResizeProblem>(), &make_resize, {"direct"}};
+const Maker add_resize{makers(), problem_kind<ResizeProblem>(), &make_resize, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

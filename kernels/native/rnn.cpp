@@ -180,7 +180,7 @@ Result<std::unique_ptr<Operation>> make_rnn(Device&, const Problem& problem, con
   return std::make_unique<NativeRnn>(rnn, std::max(1, options.threads));
 }
 
-const Maker add_rnn{makers(), kind_of<RnnProblem>(), &make_rnn, {"standard"}};
+const Maker add_rnn{makers(), problem_kind<RnnProblem>(), &make_rnn, {"standard"}};
 
 }  // namespace
 }  // namespace assay::native

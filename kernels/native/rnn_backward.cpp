@@ -23,7 +23,7 @@ void RnnNetwork::backward_data() {
       diff_inputs(plan_.walks[static_cast<std::size_t>(l * s.directions + d)]);
     std::swap(above_, below_);
   }
-  write_sequence(above_, plan_.problem.inputs_of(0), 1, "diff_src_layer");
+  write_sequence(above_, plan_.problem.count_inputs(0), 1, "diff_src_layer");
   write_state("diff_src_iter", &RnnWalk::diff_h, 0);
   write_state("diff_src_iter_c", &RnnWalk::diff_c, 0);
 }
@@ -281,7 +281,7 @@ void RnnNetwork::reduce_group(const Reduction& reduction, std::ptrdiff_t gate, s
 
 /// By all threads.
 void RnnNetwork::reduce(const Reduction& reduction) const {
-  const std::ptrdiff_t steps = plan_.s.steps, passes = blocks_of(steps, plan_.reduced_steps),
+  const std::ptrdiff_t steps = plan_.s.steps, passes = count_blocks(steps, plan_.reduced_steps),
                        groups = plan_.transposed(plan_.unit_blocks).count();
   for (std::ptrdiff_t pass = 0; pass < passes; ++pass) {  // of as many steps as any other
     const std::ptrdiff_t first = steps * pass / passes, count = steps * (pass + 1) / passes - first;
@@ -316,7 +316,7 @@ void RnnNetwork::weight_gradients(const RnnWalk& walk) {
       reduce({saved_ + plan_.between[static_cast<std::size_t>(walk.layer)] +
                   plan_.time(walk, 0) * size,
               walk.direction == 0 ? size : -size, blocks, 0, G, diff, plan_.gates, walk.layer,
-              plan_.problem.inputs_of(walk.layer), tensor("diff_weights_layer") + weight});
+              plan_.problem.count_inputs(walk.layer), tensor("diff_weights_layer") + weight});
     }
   }
   bias_gradients(walk);

@@ -25,9 +25,9 @@ void RnnNetwork::bind(std::map<std::string, float*, std::less<>> tensors, float*
 }
 
 std::ptrdiff_t RnnNetwork::input_weight(const RnnWalk& walk) const {
-  const std::ptrdiff_t at = plan_.problem.place_of(walk.layer);
+  const std::ptrdiff_t at = plan_.problem.find_place(walk.layer);
   if (at < 0) return -1;
-  return (at * plan_.s.directions + walk.direction) * plan_.problem.inputs_of(walk.layer) *
+  return (at * plan_.s.directions + walk.direction) * plan_.problem.count_inputs(walk.layer) *
          plan_.s.gates() * plan_.s.hidden;
 }
 
@@ -39,7 +39,7 @@ std::ptrdiff_t RnnNetwork::recurrent_weight(const RnnWalk& walk) const {
 void RnnNetwork::read_sequence(const char* name, std::ptrdiff_t columns, std::ptrdiff_t parts,
                                float* to) {
   const std::ptrdiff_t N = plan_.s.batch,
-                       size = blocks_of(columns, channel_block) * channel_block * N;
+                       size = count_blocks(columns, channel_block) * channel_block * N;
   const float* const from = tensor(name);
 #pragma omp parallel for num_threads(threads_) schedule(static)
   for (std::ptrdiff_t t = 0; t < plan_.s.steps; ++t)
@@ -53,7 +53,7 @@ void RnnNetwork::write_sequence(const float* from, std::ptrdiff_t columns, std::
   float* const to = tensor(name);
   if (to == nullptr) return;
   const std::ptrdiff_t N = plan_.s.batch,
-                       size = blocks_of(columns, channel_block) * channel_block * N;
+                       size = count_blocks(columns, channel_block) * channel_block * N;
 #pragma omp parallel for num_threads(threads_) schedule(static)
   for (std::ptrdiff_t t = 0; t < plan_.s.steps; ++t)
     for (std::ptrdiff_t part = 0; part < parts; ++part)
@@ -154,7 +154,7 @@ void RnnNetwork::forward(const RnnWalk& walk) {
       // Both directions use the inputs of a whole sequence that the first one has read.
       if (plan_.reads_parts(walk) || (walk.layer == 0 && walk.direction == 0))
         read_inputs(walk, first, count);
-      if (plan_.problem.place_of(walk.layer) < 0)
+      if (plan_.problem.find_place(walk.layer) < 0)
         copy_inputs(walk, first, count);
       else
         add_inputs(walk, first, count);
@@ -166,7 +166,7 @@ void RnnNetwork::forward(const RnnWalk& walk) {
 /// The plain inputs of steps [first, first + count) of the first layer, into blocks; in bf16, into
 /// lines.
 void RnnNetwork::read_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count) {
-  const std::ptrdiff_t N = plan_.s.batch, inputs = plan_.problem.inputs_of(0),
+  const std::ptrdiff_t N = plan_.s.batch, inputs = plan_.problem.count_inputs(0),
                        size = plan_.input_blocks(0) * N * channel_block;
   const float* const from = tensor("src_layer");
   float* const to = saved_ + plan_.between[0];

@@ -29,7 +29,7 @@ constexpr int most_rows = 14;
 constexpr bool many_registers = HWY_ARCH_ARM_A64 || HWY_TARGET <= HWY_AVX3;
 /// Rows of a register block of so many vectors: they, the vectors of b and one of a are in
 /// registers.
-constexpr int rows_of(int vectors) {
+constexpr int choose_rows(int vectors) {
   constexpr int registers = many_registers ? 32 : 16;
   return std::min(most_rows, std::max(1, (registers - 1) / vectors - 1));
 }
@@ -118,27 +118,27 @@ using Kernel = void (*)(const Part& part);
 using Kernels = std::array<Kernel, most_rows>;  ///< by rows - 1
 
 template <int kVectors, int... kRows>
-Kernels kernels_of(std::integer_sequence<int, kRows...>) {
-  return {(kRows < rows_of(kVectors)
-               ? &multiply_rows<std::min(kRows + 1, rows_of(kVectors)), kVectors>
+Kernels make_kernels(std::integer_sequence<int, kRows...>) {
+  return {(kRows < choose_rows(kVectors)
+               ? &multiply_rows<std::min(kRows + 1, choose_rows(kVectors)), kVectors>
                : nullptr)...};
 }
 template <int kVectors>
-Kernels kernels_of() {
-  return kernels_of<kVectors>(std::make_integer_sequence<int, most_rows>());
+Kernels make_kernels() {
+  return make_kernels<kVectors>(std::make_integer_sequence<int, most_rows>());
 }
 
-std::ptrdiff_t lanes_of() { return static_cast<std::ptrdiff_t>(hn::Lanes(D())); }
+std::ptrdiff_t count_lanes() { return static_cast<std::ptrdiff_t>(hn::Lanes(D())); }
 
 /// Some blocks of the reduction, for all rows and columns; meanwhile fetches `lines` from `ahead`.
 void multiply_blocks(const RnnProduct& product, std::ptrdiff_t block, std::ptrdiff_t count,
                      const float* ahead, std::ptrdiff_t lines) {
-  static const std::array<Kernels, most_width> all{kernels_of<1>(), kernels_of<2>(),
-                                                   kernels_of<3>(), kernels_of<4>()};
-  const std::ptrdiff_t step = product.width * line, columns = most_width * lanes_of();
+  static const std::array<Kernels, most_width> all{make_kernels<1>(), make_kernels<2>(),
+                                                   make_kernels<3>(), make_kernels<4>()};
+  const std::ptrdiff_t step = product.width * line, columns = most_width * count_lanes();
   for (std::ptrdiff_t column = 0; column < step; column += columns) {
-    const std::ptrdiff_t vectors = std::min(columns, step - column) / lanes_of(),
-                         most = rows_of(static_cast<int>(vectors)),
+    const std::ptrdiff_t vectors = std::min(columns, step - column) / count_lanes(),
+                         most = choose_rows(static_cast<int>(vectors)),
                          parts = (product.rows + most - 1) / most,
                          turns = parts * count * line / few,
                          each = lines * static_cast<std::ptrdiff_t>(fraction) / turns;
@@ -178,7 +178,8 @@ void multiply(const RnnProduct& product) {
 const RnnGemm* rnn_gemm_here() {
   // Four vectors leave registers for six rows, where there are 32; else two are best.
   static const RnnGemm table{
-      static_cast<int>(std::max((many_registers ? 4 : 2) * lanes_of() / line, std::ptrdiff_t{1})),
+      static_cast<int>(
+          std::max((many_registers ? 4 : 2) * count_lanes() / line, std::ptrdiff_t{1})),
       &multiply};
   return &table;
 }

@@ -26,7 +26,7 @@ void RnnNetwork::pack_forward() {
       pack("weights_iter", recurrent, H, plan_.unit_lines, 0, plan_.groups(2, 1),
            walk.recurrent + plan_.last_recurrent());
     if (const std::ptrdiff_t input = input_weight(walk); input >= 0)
-      pack("weights_layer", input, plan_.problem.inputs_of(walk.layer),
+      pack("weights_layer", input, plan_.problem.count_inputs(walk.layer),
            plan_.input_blocks(walk.layer), walk.layer, plan_.groups(0, plan_.s.gates()),
            walk.inputs);
   }
@@ -45,7 +45,7 @@ void RnnNetwork::pack_backward() {
     pack(tensor("weights_iter") + recurrent_weight(walk), plan_.s.hidden, 0,
          plan_.transposed(plan_.unit_blocks), walk.recurrent);
     if (const std::ptrdiff_t input = input_weight(walk); input >= 0)
-      pack(tensor("weights_layer") + input, plan_.problem.inputs_of(walk.layer), walk.layer,
+      pack(tensor("weights_layer") + input, plan_.problem.count_inputs(walk.layer), walk.layer,
            plan_.transposed(plan_.input_blocks(walk.layer)), walk.inputs);
   }
 }

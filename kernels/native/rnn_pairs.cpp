@@ -47,11 +47,11 @@ struct Ahead {
 struct alignas(64) Configuration {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t bytes_of_row[16] = {};
-  std::uint8_t rows_of[16] = {};
+  std::uint8_t row_counts[16] = {};
   explicit Configuration(std::ptrdiff_t rows) {
     std::fill_n(bytes_of_row, 8, line * sizeof(float));
-    std::fill_n(rows_of, 6, rows);
-    std::fill_n(rows_of + 6, 2, tile_rows);
+    std::fill_n(row_counts, 6, rows);
+    std::fill_n(row_counts + 6, 2, tile_rows);
   }
 };
 
@@ -130,7 +130,9 @@ void multiply_by_tiles(const RnnProduct& product) {
 /// registers. A pair that was loaded is used several times, since loads are no faster than
 /// products.
 constexpr int registers = 32;
-constexpr int rows_of(int vectors) { return std::min(most_rows, (registers - 1) / vectors - 1); }
+constexpr int choose_rows(int vectors) {
+  return std::min(most_rows, (registers - 1) / vectors - 1);
+}
 
 /// Blocks [block, block + count) of the reduction, and kRows rows of all columns.
 template <int kRows, int kVectors>
@@ -177,23 +179,23 @@ using Dots = void (*)(const RnnProduct& product, std::ptrdiff_t row, std::ptrdif
 using DotsByRows = std::array<Dots, most_rows>;  ///< by rows - 1
 
 template <int kVectors, int... kRows>
-constexpr DotsByRows dots_of(std::integer_sequence<int, kRows...>) {
-  return {(kRows < rows_of(kVectors)
-               ? &multiply_dots<std::min(kRows + 1, rows_of(kVectors)), kVectors>
+constexpr DotsByRows make_dots(std::integer_sequence<int, kRows...>) {
+  return {(kRows < choose_rows(kVectors)
+               ? &multiply_dots<std::min(kRows + 1, choose_rows(kVectors)), kVectors>
                : nullptr)...};
 }
 template <int kVectors>
-constexpr DotsByRows dots_of() {
-  return dots_of<kVectors>(std::make_integer_sequence<int, most_rows>());
+constexpr DotsByRows make_dots() {
+  return make_dots<kVectors>(std::make_integer_sequence<int, most_rows>());
 }
 
 void multiply_by_dots(const RnnProduct& product) {
-  static constexpr std::array<DotsByRows, most_width> all{dots_of<1>(), dots_of<2>(), dots_of<3>(),
-                                                          dots_of<4>()};
+  static constexpr std::array<DotsByRows, most_width> all{make_dots<1>(), make_dots<2>(),
+                                                          make_dots<3>(), make_dots<4>()};
   const DotsByRows& dots = all[static_cast<std::size_t>(product.width - 1)];
-  const std::ptrdiff_t most = rows_of(product.width), parts = blocks_of(product.rows, most);
+  const std::ptrdiff_t most = choose_rows(product.width), parts = count_blocks(product.rows, most);
   Ahead ahead(product, parts * product.blocks);
-  const std::ptrdiff_t slices = blocks_of(product.blocks, most_blocks);
+  const std::ptrdiff_t slices = count_blocks(product.blocks, most_blocks);
   for (std::ptrdiff_t slice = 0; slice < slices; ++slice) {
     const std::ptrdiff_t block = product.blocks * slice / slices,
                          count = product.blocks * (slice + 1) / slices - block;

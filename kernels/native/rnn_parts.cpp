@@ -80,15 +80,15 @@ RnnPlan::RnnPlan(const RnnProblem& recurrent, int of_threads)
             rnn_pairs() != nullptr),
       per_line(pairs ? 2 * channel_block : channel_block),
       width(rnn_gemm().width),
-      unit_blocks(blocks_of(s.hidden, channel_block)),
+      unit_blocks(count_blocks(s.hidden, channel_block)),
       units(unit_blocks * channel_block),
-      unit_lines(blocks_of(s.hidden, per_line)),
+      unit_lines(count_blocks(s.hidden, per_line)),
       state(units * s.batch),
       operand(unit_lines * channel_block * s.batch),
       gates(s.gates() * state),
-      batch_blocks(blocks_of(s.batch, channel_block)),
+      batch_blocks(count_blocks(s.batch, channel_block)),
       kept(recurrent.direction() == RnnDirection::forward_inference
-               ? std::min<std::ptrdiff_t>(s.steps, blocks_of(rows_at_once, s.batch))
+               ? std::min<std::ptrdiff_t>(s.steps, count_blocks(rows_at_once, s.batch))
                : s.steps) {
   const auto save = [this](std::ptrdiff_t floats) { return std::exchange(saved, saved + floats); };
   const auto take = [this](std::ptrdiff_t floats) {
@@ -145,7 +145,7 @@ void RnnPlan::place_weights() {
     if (backward)
       recurrent = std::max(recurrent, transposed(unit_blocks).floats(s.gates() * units));
     walk.recurrent = place(recurrent);
-    if (problem.place_of(walk.layer) < 0) continue;
+    if (problem.find_place(walk.layer) < 0) continue;
     const std::ptrdiff_t blocks = input_blocks(walk.layer);
     std::ptrdiff_t inputs = groups(0, s.gates()).floats(blocks * channel_block);
     if (backward) inputs = std::max(inputs, transposed(blocks).floats(s.gates() * units));
@@ -154,9 +154,9 @@ void RnnPlan::place_weights() {
 }
 
 std::ptrdiff_t RnnPlan::together(std::ptrdiff_t blocks) const {
-  std::ptrdiff_t best = 1, least = blocks_of(blocks, threads);
+  std::ptrdiff_t best = 1, least = count_blocks(blocks, threads);
   for (std::ptrdiff_t each = 2; each <= width; ++each) {
-    const std::ptrdiff_t most = blocks_of(blocks_of(blocks, each), threads) * each;
+    const std::ptrdiff_t most = count_blocks(count_blocks(blocks, each), threads) * each;
     if (most > least + least / 16) continue;
     best = each;
   }
@@ -166,7 +166,7 @@ std::ptrdiff_t RnnPlan::together(std::ptrdiff_t blocks) const {
 std::ptrdiff_t RnnPlan::at_once(std::ptrdiff_t layer) const {
   const RnnGroups all = groups(0, s.gates());
   const std::ptrdiff_t each = all.columns() * input_blocks(layer) * channel_block;
-  return std::clamp(cached_floats / each, std::ptrdiff_t{1}, blocks_of(all.count(), threads));
+  return std::clamp(cached_floats / each, std::ptrdiff_t{1}, count_blocks(all.count(), threads));
 }
 
 void to_blocks(const float* plain, std::ptrdiff_t stride, std::ptrdiff_t rows,

@@ -31,7 +31,7 @@ struct RnnGroups {
   std::ptrdiff_t blocks = 0;           ///< of 16 units
   std::ptrdiff_t together = 1;         ///< blocks in a group; the last group may have fewer
 
-  std::ptrdiff_t count() const { return blocks_of(blocks, together); }
+  std::ptrdiff_t count() const { return count_blocks(blocks, together); }
   std::ptrdiff_t blocks_in(std::ptrdiff_t group) const {
     return std::min(together, blocks - group * together);
   }
@@ -100,7 +100,7 @@ struct RnnPlan {
 
   /// Cache lines of values of one row that a layer reads at each step.
   std::ptrdiff_t input_blocks(std::ptrdiff_t layer) const {
-    return layer == 0 ? blocks_of(problem.inputs_of(0), per_line) : s.directions * unit_lines;
+    return layer == 0 ? count_blocks(problem.count_inputs(0), per_line) : s.directions * unit_lines;
   }
   /// Rows of packed recurrent weights, each of one number or pair for each column.
   std::ptrdiff_t unit_rows() const { return unit_lines * channel_block; }

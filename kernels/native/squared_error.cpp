@@ -18,7 +18,7 @@ class SquaredError final : public BoundOperation {
   SquaredError(const SquaredErrorProblem& problem, int threads)
       : BoundOperation(problem.tensors()),
         shape_(problem.shape()),
-        table_(squared_error_tables().of<Value>(storage(problem.precision()))),
+        table_(squared_error_tables().table<Value>(storage(problem.precision()))),
         threads_(threads),
         row_bytes_(shape_.features *
                    static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
@@ -66,7 +66,7 @@ class SquaredError final : public BoundOperation {
 };
 
 const Maker add_squared_error{makers(),
-                              kind_of<SquaredErrorProblem>(),
+                              problem_kind<SquaredErrorProblem>(),
                               &make_direct<SquaredErrorProblem, SquaredError>,
                               {"direct"}};
 

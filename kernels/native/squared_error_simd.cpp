@@ -33,7 +33,7 @@ struct SquaredError {
     else
       return hn::PromoteTo(d, Format::load(hn::Rebind<float, D>(), from));
   }
-  static double first_of(const Stored* from) {
+  static double read_first(const Stored* from) {
     const hn::CappedTag<double, 1> single;
     return hn::GetLane(wide(single, from));
   }
@@ -51,7 +51,7 @@ struct SquaredError {
     for (; i + count <= features; i += count)
       lanes = hn::Add(lanes, hn::Sub(wide(d, from + i), hn::Set(d, first)));
     double sum = total(d, lanes);
-    for (; i < features; ++i) sum += first_of(from + i) - first;
+    for (; i < features; ++i) sum += read_first(from + i) - first;
     return sum / static_cast<double>(features);
   }
 
@@ -59,7 +59,7 @@ struct SquaredError {
     const auto *const x = static_cast<const Stored*>(outputs), *const t =
                                                                    static_cast<const Stored*>(
                                                                        targets);
-    const double x0 = first_of(x), t0 = first_of(t), mx = mean_from(x, x0, features),
+    const double x0 = read_first(x), t0 = read_first(t), mx = mean_from(x, x0, features),
                  mt = mean_from(t, t0, features);
     const auto add = [&](auto d, std::ptrdiff_t i, auto& squares, auto& xx, auto& tt,
                          auto& xt) HWY_ATTR {

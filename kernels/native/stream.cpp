@@ -70,7 +70,7 @@ class StreamOperation : public BoundOperation {
 struct Part {
   std::size_t begin = 0, count = 0;
 };
-Part part_of(std::int64_t n, std::size_t size, int thread, int threads) {
+Part find_part(std::int64_t n, std::size_t size, int thread, int threads) {
   constexpr std::int64_t put_block = 8192;
   const std::int64_t grain =
       n >= 8 * put_block * threads ? put_block : static_cast<std::int64_t>(line / size);
@@ -97,7 +97,7 @@ class Move final : public StreamOperation {
     T* const c = data<T>(arguments_.size() - 1);
 #pragma omp parallel num_threads(problem_.threads())
     {
-      const Part part = part_of(n, sizeof(T), omp_get_thread_num(), omp_get_num_threads());
+      const Part part = find_part(n, sizeof(T), omp_get_thread_num(), omp_get_num_threads());
       move(problem_.shape().kernel, nontemporal_, a + part.begin,
            b == nullptr ? nullptr : b + part.begin, c + part.begin, part.count);
     }
@@ -118,7 +118,7 @@ class Read final : public StreamOperation {
 #pragma omp parallel num_threads(problem_.threads()) reduction(+ : all)
     {
       const Part part =
-          part_of(problem_.shape().n, sizeof(T), omp_get_thread_num(), omp_get_num_threads());
+          find_part(problem_.shape().n, sizeof(T), omp_get_thread_num(), omp_get_num_threads());
       all += passes(data<T>(0) + part.begin, part.count);
     }
     *data<double>(1) = all;
@@ -254,7 +254,7 @@ Result<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, con
 }
 
 const Maker add_stream{
-    makers(), kind_of<StreamProblem>(), &make_stream, {"regular", "nontemporal"}};
+    makers(), problem_kind<StreamProblem>(), &make_stream, {"regular", "nontemporal"}};
 
 }  // namespace
 }  // namespace assay::native

@@ -39,10 +39,10 @@ static_assert(stream_values == tiles * sums);
 struct alignas(64) Configuration {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t bytes_of_row[16] = {};
-  std::uint8_t rows_of[16] = {};
+  std::uint8_t row_counts[16] = {};
   Configuration() {
     std::fill_n(bytes_of_row, 8, row_bytes);
-    std::fill_n(rows_of, 8, rows);
+    std::fill_n(row_counts, 8, rows);
   }
 };
 
@@ -61,7 +61,7 @@ struct alignas(64) Factors {
   }
 };
 
-Factors factors_of(Precision precision, std::int64_t updates) {
+Factors choose_factors(Precision precision, std::int64_t updates) {
   const DotConstants c = dot_constants(precision);
   return {dot_group(precision, c.first), dot_group(precision, c.second),
           dot_group(precision, c.back), updates};
@@ -101,8 +101,8 @@ namespace {
   _tile_release();
 
 void run_bf16(const void* x, void* y, std::int64_t updates) {
-  static const Factors whole = factors_of(Precision::bf16, together);
-  const Factors rest = factors_of(Precision::bf16, updates % together);
+  static const Factors whole = choose_factors(Precision::bf16, together);
+  const Factors rest = choose_factors(Precision::bf16, updates % together);
   const auto* const from = static_cast<const float*>(x);
   auto* const to = static_cast<float*>(y);
   for (std::int64_t i = 0; i < stream_values; ++i)
@@ -111,8 +111,8 @@ void run_bf16(const void* x, void* y, std::int64_t updates) {
 }
 
 void run_int8(const void* x, void* y, std::int64_t updates) {
-  static const Factors whole = factors_of(Precision::int8, together);
-  const Factors rest = factors_of(Precision::int8, updates % together);
+  static const Factors whole = choose_factors(Precision::int8, together);
+  const Factors rest = choose_factors(Precision::int8, updates % together);
   auto* const to = static_cast<std::int32_t*>(y);
   std::copy_n(static_cast<const std::int32_t*>(x), stream_values, to);
   ASSAY_RUN(to, updates, whole, rest, _tile_dpbusd)

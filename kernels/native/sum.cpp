@@ -46,7 +46,7 @@ Result<std::unique_ptr<Operation>> make_sum(Device&, const Problem& problem, con
   return std::make_unique<Sum>(sum, std::max(1, options.threads));
 }
 
-const Maker add_sum{makers(), kind_of<SumProblem>(), &make_sum, {"direct"}};
+const Maker add_sum{makers(), problem_kind<SumProblem>(), &make_sum, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

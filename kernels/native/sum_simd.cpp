@@ -41,7 +41,7 @@ struct Sum {
 
 }  // namespace
 
-const SumTable* sum_of(DataType type) {
+const SumTable* find_sum_table(DataType type) {
   if (type == DataType::fp64) return Sum<Plain<double>>::table();
   if (type == DataType::bf16) return Sum<Bf16>::table();
   if (type == DataType::fp16) return Sum<Fp16>::table();
@@ -53,7 +53,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace assay::native {
-HWY_EXPORT(sum_of);
-const SumTable& sum_table(DataType type) { return *HWY_DYNAMIC_DISPATCH(sum_of)(type); }
+HWY_EXPORT(find_sum_table);
+const SumTable& sum_table(DataType type) { return *HWY_DYNAMIC_DISPATCH(find_sum_table)(type); }
 }  // namespace assay::native
 #endif

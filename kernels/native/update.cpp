@@ -22,8 +22,8 @@ class Update final : public BoundOperation {
   Update(const UpdateProblem& problem, int threads)
       : BoundOperation(problem.tensors()),
         problem_(problem),
-        loop_(loop_of(problem.shape().rule)),
-        table_(update_tables().of<Value>(storage(problem.precision()))),
+        loop_(find_loop(problem.shape().rule)),
+        table_(update_tables().table<Value>(storage(problem.precision()))),
         threads_(threads) {
     executed_ = executed_direct(problem.precision(), table_.target, "rows");
     std::int64_t begin = 0;
@@ -151,7 +151,7 @@ class Update final : public BoundOperation {
 };
 
 const Maker add_update{
-    makers(), kind_of<UpdateProblem>(), &make_direct<UpdateProblem, Update>, {"direct"}};
+    makers(), problem_kind<UpdateProblem>(), &make_direct<UpdateProblem, Update>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

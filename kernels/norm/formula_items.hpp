@@ -13,7 +13,7 @@ struct Planes {
 };
 
 /// A channel's own value, with its largest error and what its error adds to a norm.
-struct Known {
+struct BoundedValue {
   double value = 0, most = 0, typical = 0;
 };
 
@@ -21,7 +21,7 @@ struct Known {
 struct Channel {
   double scale = 0, shift = 0;
   double inverse = 0;  ///< 1 / sqrt(variance + epsilon)
-  Known mean, variance, diff_scale, diff_shift;
+  BoundedValue mean, variance, diff_scale, diff_shift;
 };
 inline constexpr std::size_t numbers_of_channel = sizeof(Channel) / sizeof(double);
 ASSAY_ITEM const Channel& channel_at(const double* table, std::int64_t c) {

@@ -49,7 +49,7 @@ class NormOracle final : public WholeOracle {
     if (output.dims.size() == 1)
       return expect_of_channels(output.name, table.own, bounds, indices, expected);
     with_element(output.name, bounds, executed, inputs, [&](const auto& element) {
-      sums::expect_elements(element, sums::values_of(names(), inputs), table.rows, indices,
+      sums::expect_elements(element, sums::find_values(names(), inputs), table.rows, indices,
                             expected);
     });
   }
@@ -60,7 +60,7 @@ class NormOracle final : public WholeOracle {
     const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
     ElementFormula formula;
     with_element(output.name, bounds, executed, inputs, [&](const auto& element) {
-      formula = formula_of(element, names(), table(inputs, executed).rows);
+      formula = make_formula(element, names(), table(inputs, executed).rows);
     });
     return formula;
   }
@@ -181,7 +181,7 @@ class NormOracle final : public WholeOracle {
     const auto known = [&](const Uncertain& number) {
       const double most = std::max(bounds.deviations * std::sqrt(number.variance),
                                    roundoff_of_terms(executed) > 0 ? number.of_equal : 0);
-      return norm::Known{
+      return norm::BoundedValue{
           number.value, most,
           random ? of_channels.expected(Uncertain{0, number.variance, 0}).rms_bound : most};
     };
@@ -203,7 +203,8 @@ class NormOracle final : public WholeOracle {
         .sum(code, inputs, table_.rows, prover_);
   }
 
-  double variance_of(double sum, double absolute, double squares, bool random, double u) const {
+  double compute_variance(double sum, double absolute, double squares, bool random,
+                          double u) const {
     const double m = static_cast<double>(problem_.shape().per_channel());
     return sums::variance_of_channel(m, sum, absolute, squares, random, u);
   }
@@ -233,7 +234,7 @@ class NormOracle final : public WholeOracle {
     for (std::size_t c = 0; c < channels; ++c) {
       const double sum = channel_sums(c)[0], absolute = channel_sums(c)[1],
                    squares = channel_sums(c)[2];
-      table_.own[0][c] = mean_of_rounded({sum, variance_of(sum, absolute, squares, random, u),
+      table_.own[0][c] = mean_of_rounded({sum, compute_variance(sum, absolute, squares, random, u),
                                           error_of_equal(absolute, random, u)},
                                          of_terms, absolute + least, squares);
       row(c).mean.value = sum / m;
@@ -245,10 +246,10 @@ class NormOracle final : public WholeOracle {
       // larger ones.
       const double squares = channel_sums(c)[2], mean_square = squares / m;
       Uncertain& variance = table_.own[1][c];
-      variance =
-          mean_of_rounded({centred[c], variance_of(squares, squares, channel_sums(c)[3], false, u),
-                           error_of_equal(squares, random, u)},
-                          of_squares, squares + least, channel_sums(c)[3]);
+      variance = mean_of_rounded(
+          {centred[c], compute_variance(squares, squares, channel_sums(c)[3], false, u),
+           error_of_equal(squares, random, u)},
+          of_squares, squares + least, channel_sums(c)[3]);
       variance.variance += 4 * square(mean.value) * mean.variance + 4 * square(u * mean_square);
       variance.of_equal += 2 * std::abs(mean.value) * mean.of_equal;
     }
@@ -261,13 +262,14 @@ class NormOracle final : public WholeOracle {
       const double* const channel_sums = sums.data() + c * norm::GradientSums::terms;
       const double shift = channel_sums[0], scale = channel_sums[3],
                    reach_absolute = channel_sums[4], reach_squares = channel_sums[5];
-      table_.own[3][c] = {shift, variance_of(shift, channel_sums[1], channel_sums[2], random, u),
+      table_.own[3][c] = {shift,
+                          compute_variance(shift, channel_sums[1], channel_sums[2], random, u),
                           error_of_equal(channel_sums[1], random, u)};
       // The bound is that of sum g x - mean sum g, whose terms are the larger ones.
       const double reach =
           std::max(std::abs(scale), std::abs(row(c).mean.value * row(c).inverse * shift));
       table_.own[2][c] = {scale,
-                          variance_of(reach, reach_absolute, reach_squares, random, u) +
+                          compute_variance(reach, reach_absolute, reach_squares, random, u) +
                               4 * square(u) * reach_squares + square(4 * u) * square(reach),
                           error_of_equal(reach_absolute, random, u)};
     }

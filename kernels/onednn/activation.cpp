@@ -7,7 +7,7 @@
 namespace assay::onednn {
 namespace {
 
-dnnl::algorithm algorithm_of(ActivationFunction function) {
+dnnl::algorithm to_dnnl_algorithm(ActivationFunction function) {
   switch (function) {
     case ActivationFunction::sigmoid:
       return dnnl::algorithm::eltwise_logistic_use_dst_for_bwd;
@@ -30,9 +30,9 @@ class Eltwise final : public OnePrimitive {
                 : spec.name == "dst"      ? DNNL_ARG_DST
                 : spec.name == "diff_dst" ? DNNL_ARG_DIFF_DST
                                           : DNNL_ARG_DIFF_SRC,
-                desc_of(spec), engine);
-    const dnnl::memory::desc desc = desc_of(arguments_.front());
-    const dnnl::algorithm algorithm = algorithm_of(problem.function());
+                make_desc(spec), engine);
+    const dnnl::memory::desc desc = make_desc(arguments_.front());
+    const dnnl::algorithm algorithm = to_dnnl_algorithm(problem.function());
     const dnnl::eltwise_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training,
                                                         algorithm, desc, desc, 0, 0, attributes());
     if (problem.backward()) {
@@ -58,7 +58,8 @@ Result<std::unique_ptr<Operation>> make_activation(Device& device, const Problem
   return make_in_layout<ActivationProblem, Eltwise>(device, what, options, "activation");
 }
 
-const Maker add_activation{makers(), kind_of<ActivationProblem>(), &make_activation, {"direct"}};
+const Maker add_activation{
+    makers(), problem_kind<ActivationProblem>(), &make_activation, {"direct"}};
 
 }  // namespace
 }  // namespace assay::onednn

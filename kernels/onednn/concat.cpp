@@ -50,8 +50,8 @@ class Concatenation final : public BoundOperation {
   void join(const dnnl::engine& engine) {
     std::vector<Description> joined;
     for (std::size_t i = 0; i + 1 < arguments_.size(); ++i)
-      joined.push_back(desc_of(arguments_[i]));
-    const Description whole = desc_of(arguments_.back());
+      joined.push_back(make_desc(arguments_[i]));
+    const Description whole = make_desc(arguments_.back());
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::concat::primitive_desc description(engine, whole, 1, joined, attributes);
@@ -67,10 +67,10 @@ class Concatenation final : public BoundOperation {
 
   void split(const ConcatShape& shape, const dnnl::engine& engine) {
     splits_ = true;
-    const Description whole = desc_of(arguments_[0]);
+    const Description whole = make_desc(arguments_[0]);
     std::int64_t before = 0;
     for (std::size_t k = 0; k < shape.channels.size(); before += shape.channels[k++]) {
-      const Description to = desc_of(arguments_[k + 1]),
+      const Description to = make_desc(arguments_[k + 1]),
                         from = whole.submemory_desc(to.get_dims(), {0, before, 0, 0});
       const dnnl::reorder::primitive_desc description(engine, from, engine, to);
       Call call{dnnl::reorder(description)};
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Operation>> make_concat(Device& device, const Problem& pr
   return make_in_layout<ConcatProblem, Concatenation>(device, problem, options, "concatenation");
 }
 
-const Maker add_concat{makers(), kind_of<ConcatProblem>(), &make_concat, {"direct"}};
+const Maker add_concat{makers(), problem_kind<ConcatProblem>(), &make_concat, {"direct"}};
 
 }  // namespace
 }  // namespace assay::onednn

@@ -21,7 +21,7 @@ using dnnl::algorithm;
 using dnnl::memory;
 
 /// The request for the primitive, and the library's choice.
-struct Chosen {
+struct ConvChoice {
   dnnl::primitive primitive;
   std::string implementation;
   memory::desc tensors[3];  ///< in the order of ConvProblem::tensors()
@@ -29,7 +29,7 @@ struct Chosen {
 };
 
 /// Dimensions without a group of one, with which more implementations are found.
-memory::dims dims_of(const TensorSpec& spec, bool weights, bool grouped) {
+memory::dims make_dims(const TensorSpec& spec, bool weights, bool grouped) {
   memory::dims dims(spec.dims.begin(), spec.dims.end());
   if (weights && !grouped) dims.erase(dims.begin());
   return dims;
@@ -78,7 +78,7 @@ ConvDescription describe(const ConvProblem& problem, const std::string& layout) 
                           : layout != "any" ? (deep ? tag::ndhwc : tag::nhwc)
                                             : tag::any;
   const auto desc = [&](std::size_t i, tag format, DataType type) {
-    return memory::desc(dims_of(specs[i], i == weights, grouped), data_type_of(type), format);
+    return memory::desc(make_dims(specs[i], i == weights, grouped), to_data_type(type), format);
   };
   const DataType forward_type =
       is_mixed(problem.precision()) ? specs[src].type : specs[weights].type;
@@ -95,8 +95,8 @@ ConvDescription describe(const ConvProblem& problem, const std::string& layout) 
           .right = spatial(s.pd_r, s.ph_r, s.pw_r)};
 }
 
-Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm how,
-              const std::string& layout) {
+ConvChoice choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm how,
+                  const std::string& layout) {
   const auto [src, weights, dst, forward_weights, strides, dilation, left, right] =
       describe(problem, layout);
   dnnl::primitive_attr attributes;
@@ -147,7 +147,7 @@ int winograd_tile(const std::string& implementation) {
   return std::isdigit(static_cast<unsigned char>(digit)) != 0 ? digit - '0' : 0;
 }
 
-constexpr std::size_t weights_of(ConvDirection direction) {
+constexpr std::size_t find_weights(ConvDirection direction) {
   return direction == ConvDirection::bwd_weights ? 2 : 1;
 }
 
@@ -178,7 +178,7 @@ class Packing {
 
 class Convolution final : public BoundOperation {
  public:
-  Convolution(const ConvProblem& problem, Chosen chosen, const dnnl::engine& engine,
+  Convolution(const ConvProblem& problem, ConvChoice chosen, const dnnl::engine& engine,
               const Options& options)
       : BoundOperation(problem.tensors()),
         primitive_(std::move(chosen.primitive)),
@@ -189,7 +189,7 @@ class Convolution final : public BoundOperation {
         {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
         {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}};
     static_assert(!is_enumerator<static_cast<ConvDirection>(std::size(argument_ids))>());
-    const std::size_t weights = weights_of(problem.direction());
+    const std::size_t weights = find_weights(problem.direction());
     const memory::desc& packed = chosen.tensors[weights];
     if (options.get("layout", "any") == plain_weights_layout && packed != plain(packed))
       packing_.emplace(packed, problem.direction() != ConvDirection::bwd_weights, engine);
@@ -228,7 +228,7 @@ class Convolution final : public BoundOperation {
   void bind(std::span<Tensor* const> tensors) override {
     std::vector<Tensor*> in_call(tensors.begin(), tensors.end());
     if (packing_) {
-      Tensor*& weights = in_call[weights_of(direction_)];
+      Tensor*& weights = in_call[find_weights(direction_)];
       packing_->bind(*weights, *tensors.back());
       weights = tensors.back();
     }
@@ -295,7 +295,7 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
   }
 }
 
-const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, {"direct", "winograd"}};
+const Maker add_conv{makers(), problem_kind<ConvProblem>(), &make_conv, {"direct", "winograd"}};
 
 }  // namespace
 }  // namespace assay::onednn

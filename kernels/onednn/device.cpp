@@ -18,7 +18,7 @@ namespace assay::onednn {
 
 using dnnl::memory;
 
-memory::data_type data_type_of(DataType type) {
+memory::data_type to_data_type(DataType type) {
   switch (type) {
     case DataType::fp64:
       return memory::data_type::f64;
@@ -59,7 +59,7 @@ memory::format_tag blocks_of_channels(std::int64_t block, std::size_t dims) {
 }
 
 /// Layouts of strides alone, and of activations in blocks of channels.
-std::optional<Layout> layout_of(const memory::desc& desc) {
+std::optional<Layout> find_layout(const memory::desc& desc) {
   if (desc.get_format_kind() != memory::format_kind::blocked) return std::nullopt;
   const memory::dims dims = desc.get_dims(), strides = desc.get_strides();
   const memory::dims blocks = desc.get_inner_blks(), split_dims = desc.get_inner_idxs();
@@ -109,23 +109,23 @@ void lay_out(TensorSpec& spec, const memory::desc& desc) {
   spec.bytes = desc.get_size();
   spec.layout.reset();
   spec.opaque.reset();
-  if (spec.role == Role::workspace || desc == desc_of(spec)) return;
+  if (spec.role == Role::workspace || desc == make_desc(spec)) return;
   const bool same_dims = std::ranges::equal(desc.get_dims(), spec.dims);
-  if (const std::optional<Layout> layout = layout_of(desc); layout && same_dims) {
+  if (const std::optional<Layout> layout = find_layout(desc); layout && same_dims) {
     spec.layout = std::make_shared<const Layout>(*layout);
-    if (desc == desc_of(spec)) return;
+    if (desc == make_desc(spec)) return;
     spec.layout.reset();
   }
   spec.opaque = std::make_shared<const memory::desc>(desc);
 }
 
-memory::desc desc_of(const TensorSpec& spec) {
+memory::desc make_desc(const TensorSpec& spec) {
   if (spec.opaque) return *static_cast<const memory::desc*>(spec.opaque.get());
   if (spec.role == Role::workspace || spec.role == Role::saved)
     return memory::desc({static_cast<memory::dim>(spec.bytes)}, memory::data_type::u8,
                         memory::dims{1});
   const memory::dims dims(spec.dims.begin(), spec.dims.end());
-  const auto type = data_type_of(spec.type);
+  const auto type = to_data_type(spec.type);
   if (!spec.layout) return memory::desc(dims, type, row_major(dims));
   const std::vector<Split>& splits = spec.layout->splits;
   if (dims.size() > 1 && splits[1].block > 1)
@@ -183,7 +183,7 @@ void OneDnnStream::wait() {
 
 OneDnnTensor::OneDnnTensor(const TensorSpec& spec, const dnnl::engine& engine) : spec_(spec) {
   try {
-    const memory::desc desc = desc_of(spec);
+    const memory::desc desc = make_desc(spec);
     if (spec.memory) {
       given_ = spec.memory(std::max<std::size_t>(desc.get_size(), 1));
       memory_ = memory(desc, engine, given_.get());

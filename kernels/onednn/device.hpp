@@ -12,10 +12,10 @@ namespace assay::onednn {
 /// that operations of other backends can use the tensor, else an opaque layout.
 void lay_out(TensorSpec& spec, const dnnl::memory::desc& desc);
 /// The reverse. A spec without layout is plain row-major.
-dnnl::memory::desc desc_of(const TensorSpec& spec);
+dnnl::memory::desc make_desc(const TensorSpec& spec);
 /// The row-major descriptor of the same logical elements as `desc`.
 dnnl::memory::desc plain(const dnnl::memory::desc& desc);
-dnnl::memory::data_type data_type_of(DataType type);
+dnnl::memory::data_type to_data_type(DataType type);
 /// "aBcd16b", the name of the format in oneDNN's verbose lines and in benchdnn; "opaque" for
 /// layouts that the library does not describe.
 std::string layout_name(const dnnl::memory::desc& desc);

@@ -18,8 +18,8 @@ using dnnl::memory;
 /// apart. A batch of one is left out: more implementations are found.
 memory::desc matrix(const GemmShape& s, std::int64_t rows, std::int64_t columns, std::int64_t row,
                     std::int64_t column, std::int64_t in_batch, DataType type) {
-  if (s.batch == 1) return {{rows, columns}, data_type_of(type), memory::dims{row, column}};
-  return {{s.batch, rows, columns}, data_type_of(type), memory::dims{in_batch, row, column}};
+  if (s.batch == 1) return {{rows, columns}, to_data_type(type), memory::dims{row, column}};
+  return {{s.batch, rows, columns}, to_data_type(type), memory::dims{in_batch, row, column}};
 }
 
 /// The primitive is row-major: it computes C^T = op(B)^T op(A)^T on the same memory.
@@ -110,7 +110,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device& device, const Problem& prob
   }
 }
 
-const Maker add_gemm{makers(), kind_of<GemmProblem>(), &make_gemm, {"direct"}};
+const Maker add_gemm{makers(), problem_kind<GemmProblem>(), &make_gemm, {"direct"}};
 
 }  // namespace
 }  // namespace assay::onednn

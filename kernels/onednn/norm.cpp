@@ -60,7 +60,7 @@ class Normalization final : public BoundOperation {
       if (arguments_[i].name == name) return i;
     throw std::logic_error(fmt::format("norm: no argument {}", name));
   }
-  memory::desc desc(const char* name) const { return desc_of(arguments_[index(name)]); }
+  memory::desc desc(const char* name) const { return make_desc(arguments_[index(name)]); }
 
   template <class Description>
   void add(const Description& description, dnnl::primitive primitive,
@@ -179,7 +179,7 @@ Result<std::unique_ptr<Operation>> make_norm(Device& device, const Problem& prob
                                                     "batch normalization");
 }
 
-const Maker add_norm{makers(), kind_of<NormProblem>(), &make_norm, {"direct"}};
+const Maker add_norm{makers(), problem_kind<NormProblem>(), &make_norm, {"direct"}};
 
 }  // namespace
 }  // namespace assay::onednn

@@ -78,7 +78,7 @@ class Pooling final : public BoundOperation {
               : name == "dst"      ? DNNL_ARG_DST
               : name == "diff_dst" ? DNNL_ARG_DIFF_DST
                                    : DNNL_ARG_DIFF_SRC,
-              desc_of(arguments_[i]), engine_);
+              make_desc(arguments_[i]), engine_);
   }
 
   dnnl::algorithm algorithm() const {
@@ -106,8 +106,8 @@ class Pooling final : public BoundOperation {
                 ? dnnl::prop_kind::forward_inference
                 : dnnl::prop_kind::forward_training,
             algorithm(),
-            desc_of(arguments_[backward ? last : 0]),
-            desc_of(arguments_[backward ? last - 1 : 1]),
+            make_desc(arguments_[backward ? last : 0]),
+            make_desc(arguments_[backward ? last - 1 : 1]),
             memory::dims{s.sh, s.sw},
             memory::dims{s.kh, s.kw},
             memory::dims{0, 0},
@@ -154,7 +154,7 @@ Result<std::unique_ptr<Operation>> make_pool(Device& device, const Problem& prob
   return make_in_layout<PoolProblem, Pooling>(device, problem, options, "pooling");
 }
 
-const Maker add_pool{makers(), kind_of<PoolProblem>(), &make_pool, {"direct"}};
+const Maker add_pool{makers(), problem_kind<PoolProblem>(), &make_pool, {"direct"}};
 
 }  // namespace
 }  // namespace assay::onednn

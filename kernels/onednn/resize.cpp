@@ -15,7 +15,7 @@ class Resizing final : public OnePrimitive {
     // (o + 1/2) in / out - 1/2 and 1 - w, in fp32 (src/common/resampling_utils.hpp).
     executed_.numbers[coordinate_roundings] = 3;
     const bool forward = problem.direction() == ResizeDirection::forward;
-    const dnnl::memory::desc input = desc_of(arguments_[0]), output = desc_of(arguments_[1]);
+    const dnnl::memory::desc input = make_desc(arguments_[0]), output = make_desc(arguments_[1]);
     const dnnl::resampling_forward::primitive_desc description(
         engine, dnnl::prop_kind::forward_training, dnnl::algorithm::resampling_linear,
         forward ? input : output, forward ? output : input, attributes());
@@ -40,7 +40,7 @@ Result<std::unique_ptr<Operation>> make_resize(Device& device, const Problem& pr
   return make_in_layout<ResizeProblem, Resizing>(device, problem, options, "resizing");
 }
 
-const Maker add_resize{makers(), kind_of<ResizeProblem>(), &make_resize, {"direct"}};
+const Maker add_resize{makers(), problem_kind<ResizeProblem>(), &make_resize, {"direct"}};
 
 }  // namespace
 }  // namespace assay::onednn

@@ -37,7 +37,7 @@ constexpr int to_diff = DNNL_ARG_DIFF_SRC_0 - DNNL_ARG_SRC_0;
 /// An argument that the timed primitive does not take.
 constexpr int not_in_call = -1;
 
-int id_of(const std::string& name) {
+int find_id(const std::string& name) {
   const bool diff = name.starts_with("diff_");
   for (const Argument& argument : arguments_of_forward)
     if (name.substr(diff ? 5 : 0) == argument.name)
@@ -56,10 +56,10 @@ class Wishes {
       for (const TensorSpec& spec : part.tensors()) {
         const memory::dims dims(spec.dims.begin(), spec.dims.end());
         // Weights are laid out once, before the timed runs, as the library likes.
-        descs_[id_of(spec.name)] =
+        descs_[find_id(spec.name)] =
             spec.name.starts_with("weights")
-                ? memory::desc(dims, data_type_of(spec.type), memory::format_tag::any)
-                : desc_of(spec);
+                ? memory::desc(dims, to_data_type(spec.type), memory::format_tag::any)
+                : make_desc(spec);
       }
   }
   const_dnnl_memory_desc_t operator()(int id) const {
@@ -182,16 +182,16 @@ class RecurrentNetwork final : public BoundOperation {
     for (TensorSpec& spec : arguments_) {
       const bool weights = spec.name.starts_with("weights");
       // Weights of a backward pass are plain: the prologue lays them out for both passes.
-      ids_.push_back(weights && backward ? not_in_call : id_of(spec.name));
+      ids_.push_back(weights && backward ? not_in_call : find_id(spec.name));
       if (weights && !backward) lay_out(spec, argument_desc(timed_, ids_.back()));
     }
     if (backward) {
       for (const char* name : {"weights_layer", "weights_iter"}) {
-        save(fmt::format("laid_out_{}", name), id_of(name), argument_desc(timed_, id_of(name)));
+        save(fmt::format("laid_out_{}", name), find_id(name), argument_desc(timed_, find_id(name)));
       }
       for (const char* name : {"dst_layer", "dst_iter", "dst_iter_c"})
         if (problem.has_cell_state() || !std::string_view(name).ends_with("_c"))
-          save(name, id_of(name), argument_desc(timed_, id_of(name)));
+          save(name, find_id(name), argument_desc(timed_, find_id(name)));
     }
     if (const memory::desc workspace = timed_.query_md(dnnl::query::workspace_md);
         workspace.get_size() > 0)
@@ -225,11 +225,11 @@ class RecurrentNetwork final : public BoundOperation {
     for (std::size_t i = 0; i < ids_.size(); ++i)
       if (ids_[i] != not_in_call) all[ids_[i]] = tensors_[i]->get();
     for (const std::string name : {"weights_layer", "weights_iter"}) {
-      memory &plain = memory_of(name), &backward = memory_of("laid_out_" + name);
-      memory forward(argument_desc(forward_, id_of(name)), device_.engine());
+      memory &plain = find_memory(name), &backward = find_memory("laid_out_" + name);
+      memory forward(argument_desc(forward_, find_id(name)), device_.engine());
       dnnl::reorder(plain, backward).execute(stream, plain, backward);
       dnnl::reorder(plain, forward).execute(stream, plain, forward);
-      all[id_of(name)] = forward;
+      all[find_id(name)] = forward;
     }
     all[DNNL_ARG_SCRATCHPAD] =
         memory(forward_.query_md(dnnl::query::scratchpad_md), device_.engine());
@@ -245,7 +245,7 @@ class RecurrentNetwork final : public BoundOperation {
     lay_out(arguments_.back(), desc);
     ids_.push_back(id);
   }
-  memory& memory_of(const std::string& name) const {
+  memory& find_memory(const std::string& name) const {
     for (std::size_t i = 0; i < arguments_.size(); ++i)
       if (arguments_[i].name == name) return tensors_[i]->get();
     throw std::logic_error("rnn: no argument " + name);
@@ -256,7 +256,7 @@ class RecurrentNetwork final : public BoundOperation {
     executed_.storage = std::string(name(problem_.precision()));
     for (const char* name : {"weights_layer", "weights_iter"})
       executed_.layout += fmt::format("{}{}={}", executed_.layout.empty() ? "" : " ", name,
-                                      layout_name(argument_desc(timed_, id_of(name))));
+                                      layout_name(argument_desc(timed_, find_id(name))));
     // fpmath_mode::strict forbids to lower fp32, and accumulation is fp32 (Developer Guide,
     // "Primitive Attributes"). The instruction set in "brgemm:avx512_core_amx" is the one that its
     // matrix products were made for; "ref" calls a matrix product that it does not name.
@@ -321,7 +321,7 @@ Result<std::unique_ptr<Operation>> make_rnn(Device& device, const Problem& probl
   }
 }
 
-const Maker add_rnn{makers(), kind_of<RnnProblem>(), &make_rnn, {"standard"}};
+const Maker add_rnn{makers(), problem_kind<RnnProblem>(), &make_rnn, {"standard"}};
 
 }  // namespace
 }  // namespace assay::onednn

@@ -32,8 +32,8 @@ inline double variance_of_channel(double m, double sum, double absolute, double 
 }
 
 /// The values of a formula's inputs.
-inline std::vector<const Values*> values_of(const std::vector<std::string>& names,
-                                            const Inputs& inputs) {
+inline std::vector<const Values*> find_values(const std::vector<std::string>& names,
+                                              const Inputs& inputs) {
   std::vector<const Values*> all;
   for (const std::string& name : names) all.push_back(&inputs.find(name)->second);
   return all;
@@ -92,12 +92,12 @@ class ChannelSums {
   template <class Code>
   std::vector<double> sum(const Code& code, const Inputs& inputs, const std::vector<double>& table,
                           Prover* prover) const {
-    const std::vector<const Values*> values = values_of(names_, inputs);
+    const std::vector<const Values*> values = find_values(names_, inputs);
     if (prover != nullptr) {
-      const ElementFormula formula = formula_of(code, names_, table);
+      const ElementFormula formula = make_formula(code, names_, table);
       const auto there = prover->sum(formula, inputs, over_);
       if (there) {
-        const std::string what = fmt::format("{} {} {} {}", belief_of(formula, inputs),
+        const std::string what = fmt::format("{} {} {} {}", describe_belief(formula, inputs),
                                              over_.images, over_.channels, over_.plane);
         if (prover->is_new(what)) believe(code, values, table, *there);
         prover->believe(what);

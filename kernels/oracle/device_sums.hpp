@@ -48,8 +48,8 @@ std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products&
                      of_part = std::max((terms + at_most - 1) / at_most, fewest),
                      parts = (terms + of_part - 1) / of_part;
   const ElementFormula formula =
-      formula_of(PartOfSum<Products>{products, terms, of_part, parts, random, compensated}, names,
-                 std::move(table));
+      make_formula(PartOfSum<Products>{products, terms, of_part, parts, random, compensated}, names,
+                   std::move(table));
   std::vector<std::int64_t> wanted;
   for (const std::int64_t index : indices)
     for (std::int64_t part = 0; part < parts; ++part) wanted.push_back(index * parts + part);
@@ -62,7 +62,7 @@ std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products&
     sum.absolute += (*sums_of_parts)[i].max_bound;
     (random ? sum.squares : sum.subnormal) += (*sums_of_parts)[i].rms_bound;
   }
-  const std::string what = belief_of(formula, inputs);
+  const std::string what = describe_belief(formula, inputs);
   if (!prover.is_new(what)) return all;
   const double of_sum = compensated ? 0x1p-52 * static_cast<double>(parts + 1) : 1e-10;
   const auto near = [](double x, double y, double most) {
@@ -115,9 +115,9 @@ std::optional<std::vector<Expected>> numbers_of_device(Prover& prover, const Cod
                                                        std::int64_t count, const Here& here) {
   std::vector<std::int64_t> wanted(static_cast<std::size_t>(count));
   std::iota(wanted.begin(), wanted.end(), std::int64_t{0});
-  const ElementFormula formula = formula_of(code, names, std::move(table));
+  const ElementFormula formula = make_formula(code, names, std::move(table));
   auto all = prover.expect(formula, inputs, wanted);
-  const std::string what = fmt::format("{} {}", belief_of(formula, inputs), count);
+  const std::string what = fmt::format("{} {}", describe_belief(formula, inputs), count);
   if (!all || !prover.is_new(what)) return all;
   const auto near = [](double x, double y) {
     return x == y || (std::isnan(x) && std::isnan(y)) ||

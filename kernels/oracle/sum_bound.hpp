@@ -90,13 +90,13 @@ struct SumBound {
       double most_of_parts = 0, typical_of_parts = 0;
       add_sum(terms, std::ceil(k / parts), most_of_parts, typical_of_parts);
       add_parts(terms, most_of_parts, typical_of_parts);
-      most = largest_of(most, most_of_parts);
-      typical = largest_of(typical, typical_of_parts);
+      most = take_larger(most, most_of_parts);
+      typical = take_larger(typical, typical_of_parts);
     }
     if (rounds_operands) {
       const double norm = std::sqrt(terms.squares), never_more = 2.001 * u_tf32 * terms.absolute;
-      most += least_of(never_more, gaussian * 2 * u_tf32 * norm);
-      typical += least_of(never_more, norm_gaussian * tf32_deviation * norm);
+      most += take_smaller(never_more, gaussian * 2 * u_tf32 * norm);
+      typical += take_smaller(never_more, norm_gaussian * tf32_deviation * norm);
     }
     return rounded(terms.value, most, typical);
   }
@@ -107,14 +107,14 @@ struct SumBound {
     const double equal =
         error_of_equal(static_cast<double>(terms.count), terms.absolute, random, u);
     if (equal > 0)
-      all.rms_bound = largest_of(
+      all.rms_bound = take_larger(
           all.rms_bound, equal + half_step(u_out, std::fabs(terms.value) + all.max_bound) + tiny);
     return all;
   }
 
  private:
-  ASSAY_ITEM static double least_of(double a, double b) { return b < a ? b : a; }
-  ASSAY_ITEM static double largest_of(double a, double b) { return b > a ? b : a; }
+  ASSAY_ITEM static double take_smaller(double a, double b) { return b < a ? b : a; }
+  ASSAY_ITEM static double take_larger(double a, double b) { return b > a ? b : a; }
 
   /// The errors of sums of k products each, which the terms are together.
   ASSAY_ITEM void add_sum(const Terms& terms, double k, double& most, double& typical) const {
@@ -124,15 +124,15 @@ struct SumBound {
       const double norm = std::sqrt(terms.squares),
                    drift = u * std::ceil(k / at_once) / std::sqrt(3.0) * norm;
       const double never_more = 3 * k * u * terms.absolute;
-      most += least_of(never_more, 2 * deviations * deviation + gaussian * drift);
-      typical += least_of(never_more, 2 * norm_deviations * deviation + norm_gaussian * drift);
+      most += take_smaller(never_more, 2 * deviations * deviation + gaussian * drift);
+      typical += take_smaller(never_more, 2 * norm_deviations * deviation + norm_gaussian * drift);
       return;
     }
     // Every product passes at most k roundings, whatever the order of summation: gamma_k *
     // ||ab||_1.
     const double certain = k * u < 0.5 ? k * u / (1 - k * u) * terms.absolute : terms.absolute;
-    most += least_of(certain, deviations * deviation);
-    typical += least_of(certain, norm_deviations * deviation);
+    most += take_smaller(certain, deviations * deviation);
+    typical += take_smaller(certain, norm_deviations * deviation);
   }
 
   /// Each part is rounded, then each sum of parts, of which half the squares are there in the mean.
@@ -142,7 +142,7 @@ struct SumBound {
     const double walk = std::sqrt((parts / 2 + 1) / 3 * terms.squares),
                  line = std::sqrt((parts / 3 + 0.5) / 3) * std::fabs(terms.value),
                  bridge = std::sqrt((parts + 6) / 3 * terms.squares) / (2 * std::sqrt(2.0));
-    most += u_out * least_of(deviations * walk, gaussian * line + deviations * bridge);
+    most += u_out * take_smaller(deviations * walk, gaussian * line + deviations * bridge);
     typical += u_out * norm_deviations * walk;
   }
 };

@@ -205,9 +205,9 @@ ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_
     u = unit_roundoff(DataType::fp32);
     truncates = true;
   }
-  const double count_of = static_cast<double>(std::max<std::size_t>(samples, 1)),
-               root = std::sqrt(count_of);
-  gaussian = std::sqrt(2 * (std::log(2 * count_of) - std::log(false_alarm)));
+  const double sample_count = static_cast<double>(std::max<std::size_t>(samples, 1)),
+               root = std::sqrt(sample_count);
+  gaussian = std::sqrt(2 * (std::log(2 * sample_count) - std::log(false_alarm)));
   norm_gaussian = 1.25 + gaussian / root;
   // The norm of n errors concentrates about their standard deviation; one large error may still
   // stand out.

@@ -28,13 +28,13 @@ struct Pixels {
     result.label = valid ? static_cast<std::int64_t>(label) : 0;
     result.weight = valid ? weights[result.label] : 0 * HUGE_VAL;
     result.of_label = x(result.label);
-    result.first_largest = largest_of(x);
+    result.first_largest = find_largest(x);
     result.largest = x(result.first_largest);
     for (std::int64_t c = 0; c < classes; ++c) result.sum += std::exp(x(c) - result.largest);
     return result;
   }
   template <class X>
-  ASSAY_ITEM std::int64_t largest_of(const X& x) const {
+  ASSAY_ITEM std::int64_t find_largest(const X& x) const {
     std::int64_t first = 0;
     for (std::int64_t c = 1; c < classes; ++c)
       if (x(c) > x(first)) first = c;
@@ -109,7 +109,7 @@ struct Products {
     if (cell >= 0) {
       a = 1;
       return label == static_cast<double>(cell / classes % classes) &&
-             pixels.largest_of(x) == cell % classes;
+             pixels.find_largest(x) == cell % classes;
     }
     const Approximate loss = pixels.loss(pixels.pixel(x, label, table + 1));
     a = sum < samples ? loss.value : loss.error;

@@ -44,7 +44,7 @@ class PixelLossOracle final : public WholeOracle {
         const std::int64_t image = problem_.shape().classes * plane_, n = indices[i] / image,
                            c = indices[i] % image / plane_;
         const Pixel& pixel = logits.at(n * plane_ + indices[i] % plane_);
-        expected[i] = bounds.expected(pixels.gradient(pixel, c, logits.of(c), logits.factor()));
+        expected[i] = bounds.expected(pixels.gradient(pixel, c, logits.logit(c), logits.factor()));
       }
       return;
     }
@@ -57,8 +57,8 @@ class PixelLossOracle final : public WholeOracle {
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
                                         const Executed& executed, bool) const override {
     if (output.name != "diff_logits") return std::nullopt;
-    return formula_of(pixel_loss::DiffLogits{pixels(executed), bounds(output, executed)}, names(),
-                      table(inputs));
+    return make_formula(pixel_loss::DiffLogits{pixels(executed), bounds(output, executed)}, names(),
+                        table(inputs));
   }
 
  private:
@@ -99,11 +99,11 @@ class PixelLossOracle final : public WholeOracle {
       const double label = of_labels_[column_];
       if (!(label >= 0 && label < static_cast<double>(pixels_.classes)))
         throw std::invalid_argument("a label is not a valid class");
-      pixel_ = pixels_.pixel([this](std::int64_t c) { return of(c); }, label, &table_[1]);
+      pixel_ = pixels_.pixel([this](std::int64_t c) { return logit(c); }, label, &table_[1]);
       return pixel_;
     }
     /// A logit of the last pixel.
-    double of(std::int64_t c) const { return values_[place(c) * at_once + column_]; }
+    double logit(std::int64_t c) const { return values_[place(c) * at_once + column_]; }
     /// The common factor of all gradients.
     double factor() const { return table_[0]; }
 

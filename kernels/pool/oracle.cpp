@@ -54,8 +54,9 @@ class PoolOracle final : public WholeOracle {
                                         const Executed& executed, bool exact) const override {
     const pool::Pool all = settings(output, inputs, executed, exact);
     // Means have no src in the backward pass, whose code does not read it.
-    if (backward()) return formula_of(pool::DiffSrc{all}, {max() ? "src" : "diff_dst", "diff_dst"});
-    return formula_of(pool::Dst{all}, {"src"});
+    if (backward())
+      return make_formula(pool::DiffSrc{all}, {max() ? "src" : "diff_dst", "diff_dst"});
+    return make_formula(pool::Dst{all}, {"src"});
   }
 
  private:

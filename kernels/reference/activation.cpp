@@ -91,7 +91,7 @@ class PlainActivation final : public PlainOperation {
 };
 
 const Maker add_activation{makers(),
-                           kind_of<ActivationProblem>(),
+                           problem_kind<ActivationProblem>(),
                            &make_plain<ActivationProblem, PlainActivation, why_not_nchw>,
                            {"direct"}};
 

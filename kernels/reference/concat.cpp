@@ -37,7 +37,7 @@ class PlainConcat final : public PlainOperation {
 };
 
 const Maker add_concat{makers(),
-                       kind_of<ConcatProblem>(),
+                       problem_kind<ConcatProblem>(),
                        &make_plain<ConcatProblem, PlainConcat, why_not_nchw>,
                        {"direct"}};
 

@@ -240,7 +240,7 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
   return std::make_unique<DirectConvolution>(conv, std::max(1, options.threads));
 }
 
-const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, {"direct"}};
+const Maker add_conv{makers(), problem_kind<ConvProblem>(), &make_conv, {"direct"}};
 
 }  // namespace
 }  // namespace assay::reference

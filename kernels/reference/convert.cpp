@@ -32,8 +32,10 @@ class PlainConversion final : public PlainOperation {
   std::int64_t n_;
 };
 
-const Maker add_convert{
-    makers(), kind_of<ConvertProblem>(), &make_plain<ConvertProblem, PlainConversion>, {"direct"}};
+const Maker add_convert{makers(),
+                        problem_kind<ConvertProblem>(),
+                        &make_plain<ConvertProblem, PlainConversion>,
+                        {"direct"}};
 
 }  // namespace
 }  // namespace assay::reference

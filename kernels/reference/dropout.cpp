@@ -50,7 +50,7 @@ class PlainDropout final : public PlainOperation {
 };
 
 const Maker add_dropout{makers(),
-                        kind_of<DropoutProblem>(),
+                        problem_kind<DropoutProblem>(),
                         &make_plain<DropoutProblem, PlainDropout, why_not_nchw>,
                         {"direct"}};
 

@@ -86,7 +86,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
   return std::make_unique<PlainGemm>(gemm, std::max(1, options.threads));
 }
 
-const Maker add_gemm{makers(), kind_of<GemmProblem>(), &make_gemm, {"direct"}};
+const Maker add_gemm{makers(), problem_kind<GemmProblem>(), &make_gemm, {"direct"}};
 
 }  // namespace
 }  // namespace assay::reference

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
   }
 }
 
-const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};
+const Maker add_linalg{makers(), problem_kind<LinalgProblem>(), &make_linalg, {"direct"}};
 
 }  // namespace
 

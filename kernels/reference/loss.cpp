@@ -63,7 +63,7 @@ class PlainLoss final : public PlainOperation {
 };
 
 const Maker add_loss{
-    makers(), kind_of<LossProblem>(), &make_plain<LossProblem, PlainLoss>, {"direct"}};
+    makers(), problem_kind<LossProblem>(), &make_plain<LossProblem, PlainLoss>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::reference

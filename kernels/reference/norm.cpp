@@ -99,7 +99,7 @@ class PlainNorm final : public PlainOperation {
 };
 
 const Maker add_norm{makers(),
-                     kind_of<NormProblem>(),
+                     problem_kind<NormProblem>(),
                      &make_plain<NormProblem, PlainNorm, why_not_nchw>,
                      {"direct"}};
 

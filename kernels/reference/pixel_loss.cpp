@@ -53,7 +53,7 @@ class PlainPixelLoss final : public PlainOperation {
 };
 
 const Maker add_pixel_loss{makers(),
-                           kind_of<PixelLossProblem>(),
+                           problem_kind<PixelLossProblem>(),
                            &make_plain<PixelLossProblem, PlainPixelLoss, why_not_nchw>,
                            {"direct"}};
 

@@ -23,11 +23,11 @@ class PlainPool final : public PlainOperation {
   }
 
  private:
-  std::int64_t plane_of(std::size_t argument) const {
+  std::int64_t count_plane(std::size_t argument) const {
     return arguments_[argument].dims[2] * arguments_[argument].dims[3];
   }
   std::vector<double> read_plane(std::size_t argument, std::int64_t plane) const {
-    return read(argument, plane * plane_of(argument), plane_of(argument));
+    return read(argument, plane * count_plane(argument), count_plane(argument));
   }
 
   void pool(std::int64_t plane) const {
@@ -39,7 +39,7 @@ class PlainPool final : public PlainOperation {
         max_ || !backward_ ? read_plane(0, plane) : std::vector<double>();
     const std::vector<double> diff =
         backward_ ? read_plane(last - 1, plane) : std::vector<double>();
-    std::vector<double> result(place(plane_of(last)));
+    std::vector<double> result(place(count_plane(last)));
     for (std::int64_t oy = 0; oy < s.oh; ++oy)
       for (std::int64_t ox = 0; ox < s.ow; ++ox) {
         const PoolWindow rows = pool_window(oy, s.sh, s.ph, s.kh, s.ih),
@@ -58,7 +58,7 @@ class PlainPool final : public PlainOperation {
           }
         if (max_) result[backward_ ? largest : out] += backward_ ? diff[out] : src[largest];
       }
-    write(last, plane * plane_of(last), result);
+    write(last, plane * count_plane(last), result);
   }
 
   PoolProblem problem_;
@@ -66,7 +66,7 @@ class PlainPool final : public PlainOperation {
 };
 
 const Maker add_pool{makers(),
-                     kind_of<PoolProblem>(),
+                     problem_kind<PoolProblem>(),
                      &make_plain<PoolProblem, PlainPool, why_not_nchw>,
                      {"direct"}};
 

@@ -70,7 +70,7 @@ class PlainResize final : public PlainOperation {
 };
 
 const Maker add_resize{makers(),
-                       kind_of<ResizeProblem>(),
+                       problem_kind<ResizeProblem>(),
                        &make_plain<ResizeProblem, PlainResize, why_not_nchw>,
                        {"direct"}};
 

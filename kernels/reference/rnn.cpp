@@ -180,14 +180,14 @@ class ReferenceRnn final : public PlainOperation {
     if (plan_.problem.has_cell_state()) read_state("diff_dst_iter_c", &Walk::diff_c);
     for (std::int64_t l = s.layers - 1; l >= 0; --l) {
       double* const below = scratch_ + plan_.below;
-      std::fill_n(below, s.steps * s.batch * plan_.problem.inputs_of(l), 0.0);
+      std::fill_n(below, s.steps * s.batch * plan_.problem.count_inputs(l), 0.0);
       for (std::int64_t d = 0; d < s.directions; ++d)
         for (std::int64_t k = s.steps - 1; k >= 0; --k)
           backward_step(plan_.walks[static_cast<std::size_t>(l * s.directions + d)], k, below);
       if (l > 0) std::copy_n(below, s.steps * s.batch * width, scratch_ + plan_.above);
     }
     if (plan_.problem.direction() == RnnDirection::bwd_weights) return;
-    std::copy_n(scratch_ + plan_.below, s.steps * s.batch * plan_.problem.inputs_of(0),
+    std::copy_n(scratch_ + plan_.below, s.steps * s.batch * plan_.problem.count_inputs(0),
                 state(plan_.diff_input));
     write_states("diff_src_layer", plan_.diff_input, "diff_src_iter", &Walk::diff_h, &Walk::diff_c,
                  0);
@@ -315,7 +315,7 @@ Result<std::unique_ptr<Operation>> make_rnn(Device&, const Problem& problem, con
   return std::make_unique<ReferenceRnn>(rnn, std::max(1, options.threads));
 }
 
-const Maker add_rnn{makers(), kind_of<RnnProblem>(), &make_rnn, {"standard"}};
+const Maker add_rnn{makers(), problem_kind<RnnProblem>(), &make_rnn, {"standard"}};
 
 }  // namespace
 }  // namespace assay::reference

@@ -19,12 +19,12 @@ Plan::Plan(const RnnProblem& recurrent)
   };
   std::int64_t widest = D * H;
   for (std::int64_t l = 0; l < shape.layers; ++l) {
-    between.push_back(saved(T * shape.batch * recurrent.inputs_of(l)));
-    widest = std::max(widest, recurrent.inputs_of(l));
+    between.push_back(saved(T * shape.batch * recurrent.count_inputs(l)));
+    widest = std::max(widest, recurrent.count_inputs(l));
   }
   between.push_back(saved(T * shape.batch * D * H));
-  const std::int64_t of_layer = recurrent.inputs_of(shape.layers - 1) * G * H, of_iter = H * G * H,
-                     of_bias = shape.biases() * H;
+  const std::int64_t of_layer = recurrent.count_inputs(shape.layers - 1) * G * H,
+                     of_iter = H * G * H, of_bias = shape.biases() * H;
   weights_layer = take(recurrent.weighted_layers() * D * of_layer);
   weights_iter = take(shape.layers * D * of_iter);
   bias = take(shape.layers * D * of_bias);
@@ -32,9 +32,9 @@ Plan::Plan(const RnnProblem& recurrent)
     Walk walk;
     walk.l = static_cast<std::size_t>(i / D);
     walk.d = i % D;
-    walk.inputs = recurrent.inputs_of(i / D);
-    if (recurrent.place_of(i / D) >= 0)
-      walk.layer = weights_layer + (recurrent.place_of(i / D) * D + walk.d) * of_layer;
+    walk.inputs = recurrent.count_inputs(i / D);
+    if (recurrent.find_place(i / D) >= 0)
+      walk.layer = weights_layer + (recurrent.find_place(i / D) * D + walk.d) * of_layer;
     walk.iter = weights_iter + i * of_iter;
     walk.bias = bias + i * of_bias;
     walk.h = saved((T + 1) * step);
@@ -51,7 +51,7 @@ Plan::Plan(const RnnProblem& recurrent)
   }
   gathered = take(shape.layers * D * step);
   if (is_forward(recurrent.direction())) return;
-  diff_input = saved(T * shape.batch * recurrent.inputs_of(0));
+  diff_input = saved(T * shape.batch * recurrent.count_inputs(0));
   above = take(T * shape.batch * D * H);
   below = take(T * shape.batch * widest);
   arrives = take(step);

@@ -58,7 +58,7 @@ class PlainSquaredError final : public PlainOperation {
 };
 
 const Maker add_squared_error{makers(),
-                              kind_of<SquaredErrorProblem>(),
+                              problem_kind<SquaredErrorProblem>(),
                               &make_plain<SquaredErrorProblem, PlainSquaredError>,
                               {"direct"}};
 

@@ -33,7 +33,8 @@ class PlainSum final : public PlainOperation {
   std::int64_t n_;
 };
 
-const Maker add_sum{makers(), kind_of<SumProblem>(), &make_plain<SumProblem, PlainSum>, {"direct"}};
+const Maker add_sum{
+    makers(), problem_kind<SumProblem>(), &make_plain<SumProblem, PlainSum>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::reference

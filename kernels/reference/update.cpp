@@ -18,7 +18,7 @@ class PlainUpdate final : public PlainOperation {
     const std::vector<UpdateTensor>& tensors = problem_.shape().tensors;
     const double rate = read("rate", 0, 1)[0], unscale = read("unscale", 0, 1)[0];
     std::vector<UpdateStep<double>> factors;
-    const UpdateLoop loop = loop_of(problem_.shape().rule);
+    const UpdateLoop loop = find_loop(problem_.shape().rule);
     const double step = loop == UpdateLoop::moments ? read("step", 0, 1)[0] : 1;
     std::vector<double> norms(2), counts(3);
     std::int64_t begin = 0;
@@ -58,7 +58,7 @@ class PlainUpdate final : public PlainOperation {
     std::vector<double> velocity, second, step;
   };
   Moved moved(const UpdateStep<double>& f, std::int64_t begin, std::int64_t count) const {
-    const UpdateLoop loop = loop_of(problem_.shape().rule);
+    const UpdateLoop loop = find_loop(problem_.shape().rule);
     const std::vector<double> g = read("gradient", begin, count), w = read("weights", begin, count);
     Moved to{read("velocity", begin, count), {}, std::vector<double>(g.size())};
     if (loop != UpdateLoop::momentum) to.second = read("second", begin, count);
@@ -102,7 +102,7 @@ class PlainUpdate final : public PlainOperation {
 };
 
 const Maker add_update{
-    makers(), kind_of<UpdateProblem>(), &make_plain<UpdateProblem, PlainUpdate>, {"direct"}};
+    makers(), problem_kind<UpdateProblem>(), &make_plain<UpdateProblem, PlainUpdate>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::reference

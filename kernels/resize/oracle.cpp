@@ -63,8 +63,8 @@ class ResizeOracle final : public WholeOracle {
   std::optional<ElementFormula> formula(const TensorSpec&, const Inputs& inputs,
                                         const Executed& executed, bool exact) const override {
     const resize::Resize all = settings(inputs, executed, exact);
-    if (backward()) return formula_of(resize::DiffSrc{all}, {"diff_dst"});
-    return formula_of(resize::Dst{all}, {"src"});
+    if (backward()) return make_formula(resize::DiffSrc{all}, {"diff_dst"});
+    return make_formula(resize::Dst{all}, {"src"});
   }
 
  private:

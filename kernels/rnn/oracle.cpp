@@ -113,13 +113,13 @@ class RnnOracle final : public Oracle {
     std::set<std::int64_t> rows;
     for (const std::int64_t index : indices) rows.insert(index / width % batch);
     compute(inputs, products, {rows.begin(), rows.end()});
-    std::vector<std::int64_t> place_of(place(batch), 0);
+    std::vector<std::int64_t> row_places(place(batch), 0);
     for (std::int64_t r = 0; r < static_cast<std::int64_t>(known_->rows->rows().size()); ++r)
-      place_of[place(known_->rows->rows()[place(r)])] = r;
+      row_places[place(known_->rows->rows()[place(r)])] = r;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::int64_t row = indices[i] / width;
-      expected[i] =
-          bounds(value(output.name, row / batch, place_of[place(row % batch)], indices[i] % width));
+      expected[i] = bounds(
+          value(output.name, row / batch, row_places[place(row % batch)], indices[i] % width));
     }
   }
 
@@ -147,7 +147,7 @@ class RnnOracle final : public Oracle {
     const RnnShape& s = problem_.shape();
     double each = 0;
     for (std::int64_t l = 0; l < s.layers; ++l)
-      each += static_cast<double>(s.hidden + problem_.inputs_of(l));
+      each += static_cast<double>(s.hidden + problem_.count_inputs(l));
     each *= static_cast<double>(s.directions * s.gates() * s.hidden) * static_cast<double>(s.steps);
     if (!is_forward(problem_.direction())) each *= 2;
     const double affordable = std::clamp(budget / each, 2.0, 1e6);
@@ -168,7 +168,7 @@ class RnnOracle final : public Oracle {
     for (const char* name : {"src_layer", "src_iter", "weights_iter", "bias"})
       for (const std::int64_t i : {0, 1}) print.push_back(inputs.find(name)->second(i));
     if (known_ && print == known_->print) return;
-    known_ = std::make_unique<Known>();
+    known_ = std::make_unique<Cache>();
     known_->print = std::move(print);
     known_->parameters.emplace(problem_, inputs, prover_);
   }
@@ -191,7 +191,7 @@ class RnnOracle final : public Oracle {
     if (name == "dst_layer")
       return rows.read_by(s.layers)[(outer * count + row) * s.directions * s.hidden + at];
     if (name == "diff_src_layer")
-      return rows.diff_input()[(outer * count + row) * problem_.inputs_of(0) + at];
+      return rows.diff_input()[(outer * count + row) * problem_.count_inputs(0) + at];
     const Walk& walk = rows.walk(outer / s.directions, outer % s.directions);
     const std::int64_t first = row * s.hidden + at, last = s.steps * count * s.hidden + first;
     if (name == "dst_iter") return walk.h[last];
@@ -220,7 +220,7 @@ class RnnOracle final : public Oracle {
             gradient.variance[place(column)]};
   }
 
-  struct Known {
+  struct Cache {
     std::vector<double> print;
     Inputs inputs;
     std::optional<Parameters> parameters;
@@ -228,7 +228,7 @@ class RnnOracle final : public Oracle {
     std::optional<WeightGradients> weights;
   };
   RnnProblem problem_;
-  mutable std::unique_ptr<Known> known_;
+  mutable std::unique_ptr<Cache> known_;
 };
 
 }  // namespace

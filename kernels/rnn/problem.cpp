@@ -59,14 +59,15 @@ RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direc
 }
 
 nlohmann::json RnnProblem::json() const {
-  return {{"hidden", shape_.hidden}, {"batch", shape_.batch}, {"steps", shape_.steps},
-          {"layers", shape_.layers}, {"input", inputs_of(0)}, {"directions", shape_.directions}};
+  return {{"hidden", shape_.hidden}, {"batch", shape_.batch},    {"steps", shape_.steps},
+          {"layers", shape_.layers}, {"input", count_inputs(0)}, {"directions", shape_.directions}};
 }
 
 double RnnProblem::flops() const {
   double products = 0;
   for (std::int64_t layer = 0; layer < shape_.layers; ++layer)
-    products += static_cast<double>(shape_.hidden + (place_of(layer) < 0 ? 0 : inputs_of(layer)));
+    products +=
+        static_cast<double>(shape_.hidden + (find_place(layer) < 0 ? 0 : count_inputs(layer)));
   const double once = 2 * static_cast<double>(shape_.gates() * shape_.directions) *
                       static_cast<double>(shape_.batch * shape_.steps) *
                       static_cast<double>(shape_.hidden) * products;
@@ -102,8 +103,9 @@ std::vector<TensorSpec> RnnProblem::tensors() const {
   const DataType narrow = storage(precision_),
                  wide = precision_ == Precision::bf16 ? DataType::fp32 : narrow;
   using Dims = std::vector<std::int64_t>;
-  const Dims src{s.steps, s.batch, inputs_of(0)}, state{s.layers, s.directions, s.batch, s.hidden},
-      layer{weighted_layers(), s.directions, inputs_of(s.layers - 1), s.gates(), s.hidden},
+  const Dims src{s.steps, s.batch, count_inputs(0)},
+      state{s.layers, s.directions, s.batch, s.hidden},
+      layer{weighted_layers(), s.directions, count_inputs(s.layers - 1), s.gates(), s.hidden},
       iter{s.layers, s.directions, s.hidden, s.gates(), s.hidden},
       bias{s.layers, s.directions, s.biases(), s.hidden},
       dst{s.steps, s.batch, s.directions * s.hidden};

@@ -109,13 +109,13 @@ class RnnProblem final : public ShapedProblem<RnnProblem, RnnShape> {
   bool skips() const { return input_ == RnnInput::skip; }
   bool has_cell_state() const { return shape_.cell == RnnCell::lstm; }
   /// Number of values that a layer reads at each step.
-  std::int64_t inputs_of(std::int64_t layer) const {
+  std::int64_t count_inputs(std::int64_t layer) const {
     if (layer > 0) return shape_.directions * shape_.hidden;
     return skips() ? shape_.hidden : shape_.input;
   }
   /// Number of layers in weights_layer, and the index of a layer in it (-1: it has no weights).
   std::int64_t weighted_layers() const { return shape_.layers - (skips() ? 1 : 0); }
-  std::int64_t place_of(std::int64_t layer) const { return layer - (skips() ? 1 : 0); }
+  std::int64_t find_place(std::int64_t layer) const { return layer - (skips() ? 1 : 0); }
   /// Specs in row-major order: inputs, then outputs, in the order of the table above. Types as in
   /// oneDNN: all tensors have the type of the precision, except that with bf16 biases, cell states
   /// (*_c) and gradients (diff_*) are fp32.

@@ -54,9 +54,9 @@ Parameters::Parameters(const RnnProblem& problem, const Inputs& inputs, Prover* 
   const Values &all_iter = inputs.find("weights_iter")->second,
                &all_bias = inputs.find("bias")->second;
   for (std::int64_t i = 0; i < s.layers * s.directions; ++i) {
-    const std::int64_t l = i / s.directions, d = i % s.directions, read = problem.inputs_of(l);
-    const std::int64_t at = problem.place_of(l) * s.directions + d;
-    layer.push_back(at < 0 || problem.place_of(l) < 0
+    const std::int64_t l = i / s.directions, d = i % s.directions, read = problem.count_inputs(l);
+    const std::int64_t at = problem.find_place(l) * s.directions + d;
+    layer.push_back(at < 0 || problem.find_place(l) < 0
                         ? Matrix()
                         : matrix(inputs.find("weights_layer")->second, at * read * columns, read,
                                  columns, prover));
@@ -137,7 +137,7 @@ void Recurrence::add_recurrent(const Field& a, std::int64_t from, std::int64_t a
 }
 
 void Recurrence::forward(bool wants_output) {
-  read_sequence("src_layer", problem_.inputs_of(0), between_[0]);
+  read_sequence("src_layer", problem_.count_inputs(0), between_[0]);
   for (std::int64_t l = 0; l < shape_.layers; ++l) {
     const bool is_read = wants_output || l + 1 < shape_.layers;
     between_[place(l + 1)].resize(
@@ -149,10 +149,10 @@ void Recurrence::forward(bool wants_output) {
 /// The part of the sums that comes from the layer's inputs, for all steps at once.
 void Recurrence::add_inputs(Walk& walk, std::int64_t layer, std::int64_t direction) {
   const std::int64_t H = shape_.hidden, G = shape_.gates(), T = shape_.steps, R = count_,
-                     I = problem_.inputs_of(layer);
+                     I = problem_.count_inputs(layer);
   const Field& x = between_[place(layer)];
   input_noise_.assign(place(T * R), 0);
-  if (problem_.place_of(layer) >= 0) {
+  if (problem_.find_place(layer) >= 0) {
     const Parameters::Matrix& weights =
         parameters_.layer[place(layer * shape_.directions + direction)];
     weights.numbers.multiply(
@@ -230,7 +230,7 @@ void Recurrence::store_sums(const Walk& walk, std::int64_t at, std::int64_t k) {
                      layer = at / shape_.directions;
   // A skipped input is exact in 16 bits. The product with the state may be added to the first one
   // before it is stored: the larger of the two is rounded.
-  const bool multiplied = problem_.place_of(layer) >= 0, of_states = products_.stored_sums > 1;
+  const bool multiplied = problem_.find_place(layer) >= 0, of_states = products_.stored_sums > 1;
 #pragma omp parallel for if (R * H > worth_threads_of_cells)
   for (std::int64_t i = 0; i < R * G * H; ++i) {
     const double sum = sums_.value[place(i)], of_input = walk.gates.value[place(k * R * G * H + i)];

@@ -101,7 +101,7 @@ class Recurrence {
   const Walk& walk(std::int64_t layer, std::int64_t direction) const {
     return walks_[static_cast<std::size_t>(layer * shape_.directions + direction)];
   }
-  /// The input of a layer, [T][row][inputs_of(layer)]; read_by(L) is dst_layer.
+  /// The input of a layer, [T][row][count_inputs(layer)]; read_by(L) is dst_layer.
   const Field& read_by(std::int64_t layer) const {
     return between_[static_cast<std::size_t>(layer)];
   }

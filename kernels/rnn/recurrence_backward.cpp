@@ -28,7 +28,7 @@ void Recurrence::backward(bool wants_input) {
     for (std::int64_t d = 0; d < shape_.directions; ++d) backward(l, d, above);
     if (l == 0 && !wants_input) return;
     Field below;
-    below.clear(shape_.steps * count_ * problem_.inputs_of(l));
+    below.clear(shape_.steps * count_ * problem_.count_inputs(l));
     for (std::int64_t d = 0; d < shape_.directions; ++d) add_diff_inputs(walk(l, d), l, d, below);
     above = std::move(below);
   }
@@ -37,8 +37,8 @@ void Recurrence::backward(bool wants_input) {
 void Recurrence::add_diff_inputs(const Walk& walk, std::int64_t layer, std::int64_t direction,
                                  Field& below) {
   const std::int64_t H = shape_.hidden, G = shape_.gates(), T = shape_.steps, R = count_,
-                     I = problem_.inputs_of(layer), width = G * H;
-  if (problem_.place_of(layer) < 0) {  // x is added to the sum of every gate
+                     I = problem_.count_inputs(layer), width = G * H;
+  if (problem_.find_place(layer) < 0) {  // x is added to the sum of every gate
 #pragma omp parallel for if (T * R * H > worth_threads)
     for (std::int64_t k = 0; k < T; ++k)
       for (std::int64_t i = 0; i < R * H; ++i) {

@@ -13,7 +13,7 @@ namespace assay::recurrent {
 /// Unit roundoff of fp32, in which everything between two products is computed.
 constexpr double u_fp32 = 0x1p-24;
 /// Variance of a rounding error that is uniform in [-u value, u value].
-constexpr double variance_of(double u, double value) { return u * u * value * value / 3; }
+constexpr double compute_variance(double u, double value) { return u * u * value * value / 3; }
 /// Relative error of approximations of exp and tanh: a few units in the last place.
 constexpr double u_function = 6 * u_fp32;
 
@@ -39,7 +39,7 @@ struct Uncertain {
 };
 
 inline Uncertain rounded(double value, double variance) {
-  return {value, variance + variance_of(u_fp32, value)};
+  return {value, variance + compute_variance(u_fp32, value)};
 }
 inline Uncertain operator+(const Uncertain& a, const Uncertain& b) {
   return rounded(a.value + b.value, a.variance + b.variance);
@@ -57,22 +57,22 @@ inline Uncertain operator-(double a, const Uncertain& b) {
 
 /// The number rounded to a type with the unit roundoff `u` (0: not rounded).
 inline Uncertain stored(const Uncertain& a, double u) {
-  return {a.value, a.variance + variance_of(u, a.value)};
+  return {a.value, a.variance + compute_variance(u, a.value)};
 }
 
 /// Variance of the error of rounding `value` to a type with the unit roundoff `u`: at most half a
 /// unit in the last place, which all numbers between two powers of two share.
 inline double variance_of_storing(double u, double value) {
-  return value == 0 ? 0 : variance_of(u, std::ldexp(1.0, std::ilogb(value)));
+  return value == 0 ? 0 : compute_variance(u, std::ldexp(1.0, std::ilogb(value)));
 }
 
 inline Uncertain logistic(const Uncertain& z) {
   const double y = 1 / (1 + std::exp(-z.value)), slope = y * (1 - y);
-  return {y, slope * slope * z.variance + variance_of(u_function, y)};
+  return {y, slope * slope * z.variance + compute_variance(u_function, y)};
 }
 inline Uncertain hyperbolic(const Uncertain& z) {
   const double y = std::tanh(z.value), slope = 1 - y * y;
-  return {y, slope * slope * z.variance + variance_of(u_function, y)};
+  return {y, slope * slope * z.variance + compute_variance(u_function, y)};
 }
 inline Uncertain rectified(const Uncertain& z) {
   return {std::max(z.value, 0.0), z.value > 0 ? z.variance : z.variance / 2};

@@ -141,8 +141,8 @@ void add_rows(const RnnProblem& problem, const Recurrence& some, std::int64_t l,
   contribution.add({&walk.h, H, false, 0, G == 3 ? 2 : G, &walk.diff(), G * H}, all.iter[at]);
   if (gru) contribution.add({&walk.aside, H, false, 2, 3, &walk.diff(), G * H}, all.iter[at]);
   if (lbr) contribution.add({&walk.h, H, false, 2, 3, &walk.diff_aside(), H}, all.iter[at]);
-  if (problem.place_of(l) >= 0)
-    contribution.add({&some.read_by(l), problem.inputs_of(l), true, 0, G, &walk.diff(), G * H},
+  if (problem.find_place(l) >= 0)
+    contribution.add({&some.read_by(l), problem.count_inputs(l), true, 0, G, &walk.diff(), G * H},
                      all.layer[at]);
   add_bias(rounding, walk.diff(), G * H, 0, all.bias[at]);
   if (lbr) add_bias(rounding, walk.diff_aside(), H, G * H, all.bias[at]);
@@ -169,7 +169,7 @@ std::int64_t rows_in_memory(const RnnProblem& problem) {
   const std::int64_t of_walks = s.layers * s.directions * (s.gates() + 3) * s.hidden,
                      below = s.layers > 1 ? s.directions * s.hidden : 0;
   const double row_bytes = sizeof(Uncertain) * static_cast<double>(s.steps) *
-                           static_cast<double>(of_walks + below + problem.inputs_of(0));
+                           static_cast<double>(of_walks + below + problem.count_inputs(0));
   const double memory =
       std::min(most_bytes, part_of_memory * static_cast<double>(memory_available()));
   return static_cast<std::int64_t>(
@@ -193,7 +193,7 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
       gradient.variance.assign(place(columns), 0);
     };
     prepare(all.iter[place(i)], s.hidden);
-    if (problem.place_of(l) >= 0) prepare(all.layer[place(i)], problem.inputs_of(l));
+    if (problem.find_place(l) >= 0) prepare(all.layer[place(i)], problem.count_inputs(l));
     all.bias[place(i)].values.assign(place(s.biases() * s.hidden), 0);
     all.bias[place(i)].variance.assign(place(s.biases() * s.hidden), 0);
   }

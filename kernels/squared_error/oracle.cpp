@@ -22,7 +22,7 @@ class SquaredErrorOracle final : public WholeOracle {
   void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     if (output.name == "diff_outputs") {
-      sums::expect_elements(gradients(output, executed), sums::values_of(names(), inputs),
+      sums::expect_elements(gradients(output, executed), sums::find_values(names(), inputs),
                             factor(inputs), indices, expected);
       return;
     }
@@ -37,7 +37,7 @@ class SquaredErrorOracle final : public WholeOracle {
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
                                         const Executed& executed, bool) const override {
     if (output.name != "diff_outputs") return std::nullopt;
-    return formula_of(gradients(output, executed), names(), factor(inputs));
+    return make_formula(gradients(output, executed), names(), factor(inputs));
   }
 
  private:
@@ -117,7 +117,7 @@ class SquaredErrorOracle final : public WholeOracle {
         return std::move(*there);
     std::vector<sums::Terms> all(indices.size());
     for (std::int64_t n = 0; n < samples; ++n) {
-      const sums::RangeInputs in(sums::values_of(names(), inputs), n * features, features);
+      const sums::RangeInputs in(sums::find_values(names(), inputs), n * features, features);
       for (std::int64_t at = n; at < 3 * samples; at += samples) {
         sums::Sum sum(true);
         for (std::int64_t feature = 0; feature < features; ++feature) {

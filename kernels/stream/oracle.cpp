@@ -20,7 +20,7 @@ struct Sums {
   double plain = 0, absolute = 0;
 };
 
-Sums sums_of(const Values& values, std::int64_t n) {
+Sums compute_sums(const Values& values, std::int64_t n) {
   double plain = 0, absolute = 0;
   const std::int64_t blocks = (n + block - 1) / block;
 #pragma omp parallel for reduction(+ : plain, absolute) schedule(static) if (blocks > 8)
@@ -78,7 +78,7 @@ class StreamOracle final : public Oracle {
   }
   std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Executed&,
                                         bool exact) const override {
-    return formula_of(element(exact), names());
+    return make_formula(element(exact), names());
   }
 
   std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
@@ -118,7 +118,7 @@ class StreamOracle final : public Oracle {
           expected[i] = {fma(inputs.find("x")->second(indices[i])), 0, 0};
         return;
       default:
-        sums::expect_elements(element(exact), sums::values_of(names(), inputs), {}, indices,
+        sums::expect_elements(element(exact), sums::find_values(names(), inputs), {}, indices,
                               expected);
     }
   }
@@ -176,7 +176,7 @@ class StreamOracle final : public Oracle {
   Expected sum(const Values& values, const Executed& executed, bool exact) const {
     const std::int64_t n = problem_.shape().n;
     const auto passes = static_cast<double>(problem_.passes());
-    const Sums all = sums_of(values, n);
+    const Sums all = compute_sums(values, n);
     if (exact) return {passes * all.plain, 0, 0};
     const double chain = 0x1p12 + 0x1p6;
     const double blocks =

@@ -27,7 +27,7 @@ class SumOracle final : public WholeOracle {
   }
   std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Executed&,
                                         bool) const override {
-    return formula_of(sum::Dst{}, {"a", "b"});
+    return make_formula(sum::Dst{}, {"a", "b"});
   }
 
  private:

@@ -33,8 +33,8 @@ std::map<std::string, double> read_factors(std::string_view text,
   return all;
 }
 
-std::int64_t whole_of(const std::map<std::string, double>& fields, const std::string& name,
-                      std::int64_t most, const DescriptorComplaint& complain) {
+std::int64_t read_whole_number(const std::map<std::string, double>& fields, const std::string& name,
+                               std::int64_t most, const DescriptorComplaint& complain) {
   const auto entry = fields.find(name);
   if (entry == fields.end()) complain("{} is missing. Give for example {}64.", name, name);
   const double value = entry->second;
@@ -64,14 +64,14 @@ UpdateShape parse_update(const std::string& descriptor) {
   UpdateShape shape;
   shape.rule = update_rule(descriptor.substr(0, name_end));
   std::vector<std::string> known{"n", "t", "m", "wd"};
-  const UpdateLoop loop = loop_of(shape.rule);
+  const UpdateLoop loop = find_loop(shape.rule);
   if (loop != UpdateLoop::momentum) known.insert(known.end(), {"s", "eps"});
   if (needs_trust(shape.rule)) known.emplace_back("c");
   auto fields = read_factors(std::string_view(descriptor).substr(name_end + 1), known, complain);
   fields.emplace("t", 1);
-  const std::int64_t n = whole_of(fields, "n", std::int64_t{1} << 40, complain);
-  shape.tensors =
-      share_elements(n, whole_of(fields, "t", std::min<std::int64_t>(n, 1 << 16), complain));
+  const std::int64_t n = read_whole_number(fields, "n", std::int64_t{1} << 40, complain);
+  shape.tensors = share_elements(
+      n, read_whole_number(fields, "t", std::min<std::int64_t>(n, 1 << 16), complain));
   const bool moments = loop == UpdateLoop::moments;
   for (const auto& [field, factor] :
        {std::pair{"m", moments ? &shape.beta1 : &shape.momentum},

@@ -28,7 +28,7 @@ struct Row {
 inline constexpr std::size_t numbers_of_row = sizeof(Row) / sizeof(double);
 
 /// The row of the tensor that contains element i.
-ASSAY_ITEM const Row& row_of(const double* table, std::int64_t rows, std::int64_t i) {
+ASSAY_ITEM const Row& find_row(const double* table, std::int64_t rows, std::int64_t i) {
   const auto* const all = reinterpret_cast<const Row*>(table);
   std::int64_t first = 0, last = rows;
   while (last - first > 1) {
@@ -51,7 +51,7 @@ struct Elements {
   template <class In>
   ASSAY_ITEM Updated updated(const In& in, const double* table, std::int64_t i) const {
     const double second = loop == UpdateLoop::momentum ? 0 : in(3, i);
-    return updated(row_of(table, rows, i), in(0, i), in(1, i), in(2, i), second);
+    return updated(find_row(table, rows, i), in(0, i), in(1, i), in(2, i), second);
   }
 
   /// The value is as stored.
@@ -118,17 +118,17 @@ struct Elements {
 struct Element : Elements {
   static constexpr const char* name = "update element";
   sums::SumBound bound;
-  enum class Of { weights, stored, velocity, second } of = Of::weights;
+  enum class Kind { weights, stored, velocity, second } kind = Kind::weights;
   bool kept = false;  ///< nothing is updated
   template <class In>
   ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
-    if (kept) return {in(of == Of::velocity ? 2 : of == Of::second ? 3 : 1, i), 0, 0};
+    if (kept) return {in(kind == Kind::velocity ? 2 : kind == Kind::second ? 3 : 1, i), 0, 0};
     const Updated step = updated(in, table, i);
-    const Number& number = of == Of::velocity ? step.velocity
-                           : of == Of::second ? step.second
-                                              : step.weight;
+    const Number& number = kind == Kind::velocity ? step.velocity
+                           : kind == Kind::second ? step.second
+                                                  : step.weight;
     // Stored weights are rounded from the rounded master copy.
-    const double error = number.error + (of == Of::stored ? u * std::fabs(number.value) : 0);
+    const double error = number.error + (kind == Kind::stored ? u * std::fabs(number.value) : 0);
     return bound.rounded(number.value, error, error);
   }
 };

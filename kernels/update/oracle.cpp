@@ -85,8 +85,8 @@ class UpdateOracle final : public WholeOracle {
         expected[i] = of_all(output.name, indices[i], pass, u, bounds);
       return;
     }
-    sums::expect_elements(element(output, executed, u), sums::values_of(names(), inputs), pass.rows,
-                          indices, expected);
+    sums::expect_elements(element(output, executed, u), sums::find_values(names(), inputs),
+                          pass.rows, indices, expected);
   }
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
@@ -94,7 +94,7 @@ class UpdateOracle final : public WholeOracle {
     if (is_of_all(output)) return std::nullopt;
     const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
     const Pass& pass = this->pass(inputs, u);
-    return formula_of(element(output, executed, u), names(), pass.rows);
+    return make_formula(element(output, executed, u), names(), pass.rows);
   }
 
  private:
@@ -105,24 +105,27 @@ class UpdateOracle final : public WholeOracle {
   /// The inputs of the formulas.
   std::vector<std::string> names() const {
     std::vector<std::string> all{"gradient", "weights", "velocity"};
-    if (loop_of(problem_.shape().rule) != UpdateLoop::momentum) all.emplace_back("second");
+    if (find_loop(problem_.shape().rule) != UpdateLoop::momentum) all.emplace_back("second");
     return all;
   }
 
   update::Elements elements(double u) const {
     const UpdateShape& shape = problem_.shape();
-    return {
-        loop_of(shape.rule), shape.rule == UpdateRule::lamb, tensors_[3].type != DataType::fp64, u,
-        smallest(),          std::ssize(shape.tensors)};
+    return {find_loop(shape.rule),
+            shape.rule == UpdateRule::lamb,
+            tensors_[3].type != DataType::fp64,
+            u,
+            smallest(),
+            std::ssize(shape.tensors)};
   }
 
   update::Element element(const TensorSpec& output, const Executed& executed, double u) const {
-    using Of = update::Element::Of;
+    using Kind = update::Element::Kind;
     const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
-    const Of quantity = output.name == "velocity" ? Of::velocity
-                        : output.name == "second" ? Of::second
-                        : output.name == "stored" ? Of::stored
-                                                  : Of::weights;
+    const Kind quantity = output.name == "velocity" ? Kind::velocity
+                          : output.name == "second" ? Kind::second
+                          : output.name == "stored" ? Kind::stored
+                                                    : Kind::weights;
     return {elements(u), bounds, quantity, pass_.not_finite > 0};
   }
 
@@ -160,8 +163,9 @@ class UpdateOracle final : public WholeOracle {
     pass_ = {};
     const UpdateShape& shape = problem_.shape();
     const double rate = inputs.find("rate")->second(0), unscale = inputs.find("unscale")->second(0),
-                 step = loop_of(shape.rule) == UpdateLoop::moments ? inputs.find("step")->second(0)
-                                                                   : 1;
+                 step = find_loop(shape.rule) == UpdateLoop::moments
+                            ? inputs.find("step")->second(0)
+                            : 1;
     pass_.rows.resize(shape.tensors.size() * update::numbers_of_row);
     double begin = 0;
     for (std::size_t t = 0; t < shape.tensors.size(); ++t) {
@@ -211,7 +215,7 @@ class UpdateOracle final : public WholeOracle {
   std::array<double, Code::terms> sum_here(const Code& code, const Inputs& inputs,
                                            std::int64_t elements) const {
     constexpr std::int64_t block = 4096;
-    const std::vector<const Values*> values = sums::values_of(names(), inputs);
+    const std::vector<const Values*> values = sums::find_values(names(), inputs);
     std::vector<std::array<double, Code::terms>> parts(place((elements + block - 1) / block));
     sums::Failure failure;
 #pragma omp parallel for schedule(static) if (parts.size() > 1)
@@ -245,14 +249,15 @@ class UpdateOracle final : public WholeOracle {
     };
     const auto there = [&](std::size_t t) {
       code.begin = static_cast<std::int64_t>(row(t).begin);
-      return prover_->sum(formula_of(code, names(), pass_.rows), inputs,
+      return prover_->sum(make_formula(code, names(), pass_.rows), inputs,
                           {1, 1, tensors[t].elements});
     };
     const auto smallest =
         place(std::ranges::min_element(tensors, {}, &UpdateTensor::elements) - tensors.begin());
     code.begin = static_cast<std::int64_t>(row(smallest).begin);
-    const std::string what = fmt::format("{} {} {}", belief_of(formula_of(code, names()), inputs),
-                                         tensors[smallest].elements, problem_.shape().elements());
+    const std::string what =
+        fmt::format("{} {} {}", describe_belief(make_formula(code, names()), inputs),
+                    tensors[smallest].elements, problem_.shape().elements());
     bool on_device = prover_ != nullptr;
     if (on_device && prover_->is_new(what)) {
       const auto trial = there(smallest);

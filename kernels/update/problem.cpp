@@ -25,7 +25,7 @@ const std::vector<std::string>& update_rule_names() { return rules().names(); }
 const std::string& name(UpdateRule rule) { return rules()[rule]; }
 UpdateRule update_rule(const std::string& name) { return rules().at("optimizer", name); }
 
-UpdateLoop loop_of(UpdateRule rule) {
+UpdateLoop find_loop(UpdateRule rule) {
   if (rule == UpdateRule::rmsprop || rule == UpdateRule::larc_rmsprop) return UpdateLoop::rmsprop;
   return rule == UpdateRule::adam || rule == UpdateRule::adamw || rule == UpdateRule::lamb ||
                  rule == UpdateRule::larc_adam
@@ -66,7 +66,7 @@ UpdateProblem::UpdateProblem(UpdateShape shape, Precision precision)
 std::string UpdateProblem::canonical() const {
   std::string text =
       fmt::format("{}_n{}t{}", name(shape_.rule), shape_.elements(), shape_.tensors.size());
-  const UpdateLoop loop = loop_of(shape_.rule);
+  const UpdateLoop loop = find_loop(shape_.rule);
   text += fmt::format("m{}", loop == UpdateLoop::moments ? shape_.beta1 : shape_.momentum);
   if (loop != UpdateLoop::momentum)
     text += fmt::format("s{}eps{}", loop == UpdateLoop::moments ? shape_.beta2 : shape_.alpha,
@@ -80,7 +80,7 @@ nlohmann::json UpdateProblem::json() const {
   nlohmann::json all = {{"rule", name(shape_.rule)},           {"elements", shape_.elements()},
                         {"tensors", shape_.tensors.size()},    {"momentum", shape_.momentum},
                         {"weight_decay", shape_.weight_decay}, {"coefficient", shape_.coefficient}};
-  if (loop_of(shape_.rule) != UpdateLoop::momentum)
+  if (find_loop(shape_.rule) != UpdateLoop::momentum)
     all.update({{"beta1", shape_.beta1},
                 {"beta2", shape_.beta2},
                 {"alpha", shape_.alpha},
@@ -104,7 +104,7 @@ std::vector<TensorSpec> UpdateProblem::tensors() const {
                               plain_tensor("unscale", Role::input, wide, {1}),
                               plain_tensor("weights", Role::inout, wide, {n}),
                               plain_tensor("velocity", Role::inout, wide, {n})};
-  const UpdateLoop loop = loop_of(shape_.rule);
+  const UpdateLoop loop = find_loop(shape_.rule);
   if (loop != UpdateLoop::momentum) all.push_back(plain_tensor("second", Role::inout, wide, {n}));
   if (loop == UpdateLoop::moments) all.push_back(plain_tensor("step", Role::input, wide, {1}));
   if (size_of(type) == 2) all.push_back(plain_tensor("stored", Role::output, type, {n}));
@@ -116,7 +116,7 @@ std::vector<TensorSpec> UpdateProblem::tensors() const {
 UpdateStep<double> update_factors(const UpdateShape& shape, const UpdateTensor& tensor, double rate,
                                   double unscale, double g, double w, double step) {
   const UpdateRule rule = shape.rule;
-  const UpdateLoop loop = loop_of(rule);
+  const UpdateLoop loop = find_loop(rule);
   const double decay = tensor.decays ? shape.weight_decay : 0;
   const bool adapts = needs_trust(rule) && tensor.adapts && g > 0 && w > 0;
   const double trust = adapts ? shape.coefficient * w / (g + decay * w) : 1;

@@ -52,7 +52,7 @@ enum class UpdateRule { sgd, lars, larc, adam, adamw, rmsprop, lamb, larc_adam, 
 const std::vector<std::string>& update_rule_names();
 const std::string& name(UpdateRule rule);
 UpdateRule update_rule(const std::string& name);  ///< InputError for an unknown name
-UpdateLoop loop_of(UpdateRule rule);
+UpdateLoop find_loop(UpdateRule rule);
 bool is_larc(UpdateRule rule);      ///< clips its rate
 bool needs_trust(UpdateRule rule);  ///< lars and larc: reads `coefficient`
 

@@ -64,7 +64,7 @@ std::optional<std::string> why_not_bound(const AnalyticsSettings& settings) {
 }
 
 /// N of --scale 1/N; 1 of "1".
-std::int64_t divisor_of(const std::string& scale) {
+std::int64_t parse_divisor(const std::string& scale) {
   if (scale == "1") return 1;
   if (!scale.starts_with("1/"))
     throw InputError(
@@ -101,7 +101,7 @@ void expect_room(Device& device, double table, const AnalysisMemory& more, int r
 struct Range {
   double largest_sum, least_mean;
 };
-Range range_of(DataType type) {
+Range find_range(DataType type) {
   return type == DataType::fp32 ? Range{1e36, 1e-30} : Range{1e300, 1e-200};
 }
 
@@ -138,7 +138,7 @@ std::string why_not_squared(const Table& table, const RowPass& mine, bool differ
     throw InputError(fmt::format(
         "{}: all rows are equal in {} (an analysis needs different rows). Give another table.",
         table.canonical(), name(mine.type)));
-  const auto [largest, least] = range_of(mine.type);
+  const auto [largest, least] = find_range(mine.type);
   if (!(squares[0] <= largest))
     return fmt::format(
         "{}: the sum of squares of all values is {:.3g}, of which {} holds {:.0e} without loss "
@@ -172,8 +172,8 @@ std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
   all.push_back(dimension::field("features", "d", "columns of the table", "250"));
   all.push_back(scale_dimension());
   all.push_back(dimension::conform(name()));
-  all.push_back(found_dimension("ranks", "r"));
-  all.push_back(found_dimension("nodes", "n"));
+  all.push_back(determined_dimension("ranks", "r"));
+  all.push_back(determined_dimension("nodes", "n"));
   all.push_back(dimension::threads());
   all.push_back(dimension::smt());
   all.push_back(blas_library());
@@ -211,7 +211,7 @@ std::any AnalyticsBenchmark::complete(Settings& settings, const RankCount& start
   reader.whole("threads", read.threads, 1, INT_MAX);
   std::string& data = settings.at("data");
   std::string& scale = settings.at("scale");
-  const std::int64_t divisor = divisor_of(scale);
+  const std::int64_t divisor = parse_divisor(scale);
   scale = divisor == 1 ? "1" : fmt::format("1/{}", divisor);
   if (is_file(data, tables())) {
     if (divisor != 1)
@@ -245,7 +245,7 @@ std::any AnalyticsBenchmark::complete(Settings& settings, const RankCount& start
 }
 
 Result<AnalysisPart> AnalyticsBenchmark::part(const AnalyticsSettings& settings, int rank) const {
-  const RowRange mine = rows_of(settings.rows, rank, settings.ranks);
+  const RowRange mine = share_rows(settings.rows, rank, settings.ranks);
   std::vector<std::string> names;
   for (const AnalysisPart& part : parts(settings, mine.count, settings.features)) {
     names.push_back(assay::name(part.problem.shape().kernel));
@@ -337,7 +337,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   const AnalysisCase request{settings,
                              settings.rows,
                              settings.features,
-                             rows_of(settings.rows, context.ranks.rank(), context.ranks.size()),
+                             share_rows(settings.rows, context.ranks.rank(), context.ranks.size()),
                              settings.precision,
                              context.ranks,
                              steps,
@@ -368,7 +368,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare_part(
   if (!own) backends = steps.backends();
   for (const std::string& backend : backends) {
     Result<std::unique_ptr<Workload>> workload =
-        linalg_benchmark().prepare(problem, steps.options_of(backend), false, context);
+        linalg_benchmark().prepare(problem, steps.make_options(backend), false, context);
     const auto* const refusal = std::get_if<Unsupported>(&workload);
     if (refusal == nullptr) return workload;
     reasons.push_back(refusal->reason);

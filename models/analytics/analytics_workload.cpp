@@ -141,7 +141,7 @@ class AnalysisWorkload final : public Workload {
 
 }  // namespace
 
-RowRange rows_of(std::int64_t rows, int rank, int ranks) {
+RowRange share_rows(std::int64_t rows, int rank, int ranks) {
   const std::int64_t each = rows / ranks, left = rows % ranks;
   return {rank * each + std::min<std::int64_t>(rank, left), each + (rank < left ? 1 : 0)};
 }

@@ -21,7 +21,7 @@ struct RowRange {
 };
 /// The rows of one rank, when `rows` rows are distributed over `ranks` ranks. The numbers of rows
 /// differ by at most one; the first ranks have more.
-RowRange rows_of(std::int64_t rows, int rank, int ranks);
+RowRange share_rows(std::int64_t rows, int rank, int ranks);
 
 /// A case as its row names it. Verifications take all settings from these texts, and parse them
 /// themselves: what the runs were made with may be wrong.

@@ -19,8 +19,8 @@ double error_of_sums(double terms) {
   return std::max(8 * std::sqrt(terms), terms / 2) * unit_roundoff(DataType::fp64);
 }
 
-Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
-                             const std::string& what) {
+Verification make_verification(const std::vector<Relation>& relations, std::int64_t checked,
+                               const std::string& what) {
   Verification result;
   result.passed = true;
   result.checked = result.outputs = checked;

@@ -23,8 +23,8 @@ double error_of_sums(double terms);
 /// with the largest error / bound. `checked`: number of values that the relations read; `of`: what
 /// these are. Both are in the text of the reference ("fp64: residual, orthogonality; over all
 /// 65536000 values").
-Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
-                             const std::string& what);
+Verification make_verification(const std::vector<Relation>& relations, std::int64_t checked,
+                               const std::string& what);
 
 /// The largest error bound, as a part of a result, that still tells a right one from a wrong one:
 /// beyond it not even two digits of a number that passed are sure.

@@ -51,7 +51,7 @@ void Step::poison_outputs() {
   }
 }
 
-Options StepMaker::options_of(const std::string& backend) const {
+Options StepMaker::make_options(const std::string& backend) const {
   Options options = options_;
   if (std::string& own = options.settings.at("backend"); own != backend) {
     own = backend;
@@ -71,7 +71,7 @@ Result<std::unique_ptr<Step>> StepMaker::make_on(const std::string& name, const 
   Result<Backend*> opened = context_.plugins.open(name);
   if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
   Backend& backend = *std::get<Backend*>(opened);
-  const Options options = options_of(name);
+  const Options options = make_options(name);
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   Result<std::unique_ptr<Operation>> operation = backend.make(problem, options, context_.ranks);
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Step>> StepMaker::make_own(const Problem& problem,
 
 std::vector<std::string> StepMaker::backends() const {
   std::vector<std::string> all{own()};
-  for (std::string& name : dimension::backends_of("fallback"))
+  for (std::string& name : dimension::list_backends("fallback"))
     if (name != all.front()) all.push_back(std::move(name));
   return all;
 }

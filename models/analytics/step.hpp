@@ -81,7 +81,7 @@ class StepMaker {
   /// The backends that make() tries, in their order.
   std::vector<std::string> backends() const;
   /// The options of a step on this backend.
-  Options options_of(const std::string& backend) const;
+  Options make_options(const std::string& backend) const;
   int threads() const { return options_.threads; }
 
  private:

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t usual_features = 250;  // of CORAL-2
 
 /// Bytes of "8GB" (powers of 1000) or "8G" (powers of 1024).
-std::int64_t bytes_of(const std::string& text, const DescriptorComplaint& complain) {
+std::int64_t parse_bytes(const std::string& text, const DescriptorComplaint& complain) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string unit = text.substr(digits);
   const bool decimal = unit.size() > 1 && !unit.ends_with("iB") &&
@@ -44,7 +44,7 @@ TableSize parse_table(const std::string& text) {
   std::string counts = text;
   if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
     const std::size_t fields = std::min({text.find('n'), text.find("each"), text.find('d')});
-    size.bytes = bytes_of(text.substr(0, fields), complain);
+    size.bytes = parse_bytes(text.substr(0, fields), complain);
     if (size.bytes < 1) complain("a table has at least one byte. Give a size above 0.");
     counts = fields == text.npos ? "" : text.substr(fields);
   }

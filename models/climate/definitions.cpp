@@ -18,7 +18,7 @@ struct Sizes {
   InputShape input() const { return {channels, height, width}; }
 };
 
-Sizes sizes_of(const std::string& fields) {
+Sizes parse_sizes(const std::string& fields) {
   Sizes s;
   if (std::sscanf(fields.c_str(), "h%lldw%lldc%lldd%lldr%lld", &s.height, &s.width, &s.channels,
                   &s.divisor, &s.root) != 5)
@@ -27,20 +27,20 @@ Sizes sizes_of(const std::string& fields) {
 }
 
 /// Frequencies of background, cyclones and rivers (models/network/pixel_classes.hpp).
-std::vector<double> weights_of(long long root, double factor) {
+std::vector<double> define_weights(long long root, double factor) {
   std::vector<double> all;
   for (const double f : {0.986267818390377, 0.0004578708870701058, 0.01327431072255291})
     all.push_back(factor / std::pow(f, 1 / static_cast<double>(root)));
   return all;
 }
 
-DefinedInput input_of(const Sizes& s, double factor) {
-  return {s.input(), classes, Labels::per_pixel, weights_of(s.root, factor)};
+DefinedInput define_input(const Sizes& s, double factor) {
+  return {s.input(), classes, Labels::per_pixel, define_weights(s.root, factor)};
 }
 
 /// The loss of a small form: a mean over pixels, with weights by the eighth root.
 void small_loss(ReferencePass& pass, const Node& logits) {
-  pass.pixel_cross_entropy(logits, weights_of(8, 1),
+  pass.pixel_cross_entropy(logits, define_weights(8, 1),
                            1.0 / static_cast<double>(logits->height * logits->width));
 }
 
@@ -291,17 +291,17 @@ class SmallDeepLab {
 }  // namespace
 
 NetworkDefinition define_tiramisu(const std::string& fields) {
-  const Sizes s = sizes_of(fields);
+  const Sizes s = parse_sizes(fields);
   return parameters_of_tiramisu(s).finish(
-      input_of(s, 0.1),
+      define_input(s, 0.1),
       {{small_channels, 32, 48}, classes, train_small_tiramisu, Labels::per_pixel});
 }
 
 NetworkDefinition define_deeplab(const std::string& fields, bool normalizes) {
-  const Sizes s = sizes_of(fields);
+  const Sizes s = parse_sizes(fields);
   const double pixels = static_cast<double>(s.height) * static_cast<double>(s.width);
   return parameters_of_deeplab(s, normalizes)
-      .finish(input_of(s, normalizes ? 1 / pixels : 0.1),
+      .finish(define_input(s, normalizes ? 1 / pixels : 0.1),
               {{small_channels, 24, 40},
                classes,
                [=](ReferencePass& pass, const Node& images) {

@@ -98,8 +98,8 @@ Network make(const Family& family, const ClimateShape& shape) {
   return network;
 }
 
-NetworkFamily family_of(const Family& family, const std::string& what,
-                        std::function<NetworkDefinition(const std::string&)> definition) {
+NetworkFamily make_family(const Family& family, const std::string& what,
+                          std::function<NetworkDefinition(const std::string&)> definition) {
   return {family.name,
           fmt::format("{} of height, width, channels, divisor of the layers' widths, root of the "
                       "classes' weights (h768w1152c16d1r{})",
@@ -119,9 +119,9 @@ std::vector<NetworkFamily> climate_networks() {
   const auto deeplab = [](bool normalizes) {
     return [=](const std::string& fields) { return define_deeplab(fields, normalizes); };
   };
-  return {family_of(families[0], "dense blocks", define_tiramisu),
-          family_of(families[1], "DeepLabv3+ of the exaflop run", deeplab(false)),
-          family_of(families[2], "DeepLabv3+ with batch normalization", deeplab(true))};
+  return {make_family(families[0], "dense blocks", define_tiramisu),
+          make_family(families[1], "DeepLabv3+ of the exaflop run", deeplab(false)),
+          make_family(families[2], "DeepLabv3+ with batch normalization", deeplab(true))};
 }
 
 }  // namespace assay

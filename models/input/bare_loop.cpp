@@ -24,8 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// CRC-32C of the R, G and B of a box, whose pixels have `bytes` bytes.
-std::uint32_t check_of(const std::uint8_t* first, std::int64_t stride, int bytes,
-                       const PixelBox& box) {
+std::uint32_t compute_check(const std::uint8_t* first, std::int64_t stride, int bytes,
+                            const PixelBox& box) {
   Bytes pixels(std::size_t{3} * static_cast<std::size_t>(box.width) *
                static_cast<std::size_t>(box.height));
   std::uint8_t* to = pixels.data();
@@ -35,8 +35,8 @@ std::uint32_t check_of(const std::uint8_t* first, std::int64_t stride, int bytes
   return crc32c(pixels);
 }
 
-std::uint32_t check_of(const RgbView& view) {
-  return check_of(view.first, view.stride, 3, view.box);
+std::uint32_t compute_check(const RgbView& view) {
+  return compute_check(view.first, view.stride, 3, view.box);
 }
 
 /// An image of a run.
@@ -64,8 +64,8 @@ class BareLoopWorkload final : public Workload {
         ranks_(ranks),
         amounts_(std::move(amounts)),
         audit_(set_, claims, ranks),
-        share_(share_of(*set_, run.pipeline)),
-        order_(order_of(*set_, run.pipeline)),
+        share_(make_share(*set_, run.pipeline)),
+        order_(make_order(*set_, run.pipeline)),
         threads_(static_cast<std::size_t>(run.pipeline.threads)) {
     const auto start = Clock::now();
     expect_usable(*set_, run.pipeline);
@@ -153,7 +153,7 @@ class BareLoopWorkload final : public Workload {
       mine.view = mine.loop->decode(*task.encoded, task.part.reduction, task.part.box);
       mine.last = i;
       ++mine.decoded;
-      if (checked_) seen_[static_cast<std::size_t>(i)] = check_of(mine.view);
+      if (checked_) seen_[static_cast<std::size_t>(i)] = compute_check(mine.view);
     } catch (const std::exception& error) {  // none may leave the parallel region
 #pragma omp critical(assay_bare_loop)
       fault_ = fmt::format(
@@ -183,7 +183,7 @@ class BareLoopWorkload final : public Workload {
       const std::int64_t step = i / run_.pipeline.batch;
       const std::uint64_t epoch = first_epoch + static_cast<std::uint64_t>(step / share_.steps());
       const std::int64_t position = share_.position(step % share_.steps(), i % run_.pipeline.batch);
-      const std::int64_t index = order_.of(epoch)->at(static_cast<std::size_t>(position));
+      const std::int64_t index = order_.samples(epoch)->at(static_cast<std::size_t>(position));
       const auto [entry, is_new] = tasks.encoded.try_emplace(index);
       if (is_new) {
         good_sample(index, [&] { set_->read(index, sample); });
@@ -191,14 +191,15 @@ class BareLoopWorkload final : public Workload {
         bytes += sample.encoded.size();
         if (bytes > available) return false;
       }
-      tasks.all.push_back({index, epoch, &entry->second,
-                           part_of(*decoder, entry->second, run_.pipeline.decode, epoch, index)});
+      tasks.all.push_back(
+          {index, epoch, &entry->second,
+           decode_part(*decoder, entry->second, run_.pipeline.decode, epoch, index)});
     }
     return true;
   }
 
-  DecodedPart part_of(ImageDecoder& decoder, const Bytes& encoded, const DecodeSettings& decode,
-                      std::uint64_t epoch, std::int64_t index) const {
+  DecodedPart decode_part(ImageDecoder& decoder, const Bytes& encoded, const DecodeSettings& decode,
+                          std::uint64_t epoch, std::int64_t index) const {
     DecodedPart part;
     good_sample(index, [&] {
       const ImageSize size = decoder.open(encoded);
@@ -251,7 +252,8 @@ class BareLoopWorkload final : public Workload {
       if (!fault_.empty()) throw InputError(fault_);
       seen.assign(timed_.all.size(), not_decoded);
       for (const Thread& thread : threads_)
-        if (thread.last >= 0) seen[static_cast<std::size_t>(thread.last)] = check_of(thread.view);
+        if (thread.last >= 0)
+          seen[static_cast<std::size_t>(thread.last)] = compute_check(thread.view);
     });
     return judge(timed_, seen, ", of a run as the timed ones", false);
   }
@@ -260,7 +262,8 @@ class BareLoopWorkload final : public Workload {
   /// Collective.
   Verification judge(Tasks& tasks, const std::vector<std::int64_t>& seen, const std::string& which,
                      bool complete = true) {
-    if (tasks.expected.empty()) throw_on_all(ranks_, [&] { tasks.expected = expected_of(tasks); });
+    if (tasks.expected.empty())
+      throw_on_all(ranks_, [&] { tasks.expected = compute_expected(tasks); });
     Verification checked;
     checked.exact = true;
     std::int64_t images = 0;
@@ -282,7 +285,7 @@ class BareLoopWorkload final : public Workload {
   }
 
   /// Reads the images of the case once more, since those loaded before may be wrong.
-  std::vector<std::uint32_t> expected_of(const Tasks& tasks) const {
+  std::vector<std::uint32_t> compute_expected(const Tasks& tasks) const {
     std::vector<std::uint32_t> expected(tasks.all.size());
     for_each_parallel(std::ssize(tasks.all), [&](std::int64_t i) {
       const std::uint64_t first = tasks.all.front().epoch;
@@ -292,12 +295,12 @@ class BareLoopWorkload final : public Workload {
       set_->read(index, sample);
       const auto decoder = image_decoder();
       const DecodedPart part =
-          part_of(*decoder, sample.encoded, audit_.decode(), place.epoch, index);
+          decode_part(*decoder, sample.encoded, audit_.decode(), place.epoch, index);
       const PixelView whole =
           decoder->decode(part.reduction, {0, 0, part.size.width, part.size.height});
       expected[static_cast<std::size_t>(i)] =
-          check_of(whole.first + part.box.y * whole.stride + std::int64_t{4} * part.box.x,
-                   whole.stride, 4, part.box);
+          compute_check(whole.first + part.box.y * whole.stride + std::int64_t{4} * part.box.x,
+                        whole.stride, 4, part.box);
     });
     return expected;
   }

@@ -83,7 +83,7 @@ InputSettings read(Settings& settings) {
 
 /// The name of the set for the id. A set that will be staged is opened by rank 0 alone, as shared
 /// storage has it. Collective if `ranks` are given.
-std::string canonical_of(const InputSettings& input, Communicator* ranks) {
+std::string make_canonical(const InputSettings& input, Communicator* ranks) {
   const auto canonical = [&] { return sample_set(input.data, input.set, 0)->canonical(); };
   if (input.stage.empty() || ranks == nullptr) return canonical();
   std::string name;
@@ -133,7 +133,7 @@ StagedSet stage_once(const InputSettings& input, Communicator& ranks) {
     throw_on_all(ranks, [&] {
       std::error_code missing;
       if (earlier.failure.empty() &&
-          fs::equivalent(earlier.set.folder, stage_folder_of(input.stage, ranks.node()), missing))
+          fs::equivalent(earlier.set.folder, name_stage_folder(input.stage, ranks.node()), missing))
         throw InputError(
             fmt::format("--stage {}: this run has staged {} there. Name another folder for {}.",
                         input.stage, earlier.data, input.data));
@@ -196,7 +196,7 @@ class InputBenchmark final : public Benchmark {
         {}, {no_stage}, "", no_stage));
     stage.traits.in_id = false;
     stage.traits.file = true;
-    Dimension staged = dimension::of_system(found_dimension("staged", ""));
+    Dimension staged = dimension::of_system(determined_dimension("staged", ""));
     staged.omit = "no";
     return {
         std::move(data),
@@ -218,8 +218,8 @@ class InputBenchmark final : public Benchmark {
             "cached: files may be in the page cache; cold: they are dropped from it before each "
             "run",
             {"cached", "cold"}, {"cached"}),
-        found_dimension("ranks", "r"),
-        found_dimension("nodes", "n"),
+        determined_dimension("ranks", "r"),
+        determined_dimension("nodes", "n"),
         dimension::threads(),
         make_dimension(
             "step",
@@ -257,7 +257,7 @@ class InputBenchmark final : public Benchmark {
       data = generated_name(data);
     else if (why_no_images().empty()) {
       input.data = data;
-      data = canonical_of(input, started.together);
+      data = make_canonical(input, started.together);
     }
     return input;
   }

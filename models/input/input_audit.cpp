@@ -66,7 +66,7 @@ InputAudit::Place InputAudit::place(std::uint64_t first_epoch, std::int64_t i) c
 
 std::int64_t InputAudit::sample(const Place& place) const {
   if (place.position < 0) return -1;
-  return order_.of(place.epoch)->at(static_cast<std::size_t>(place.position));
+  return order_.samples(place.epoch)->at(static_cast<std::size_t>(place.position));
 }
 
 std::string InputAudit::fault_of_samples(std::uint64_t first_epoch,

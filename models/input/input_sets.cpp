@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* prefix = "generated";
 
 /// A new folder.
-fs::path made_folder() {
+fs::path make_folder() {
   std::string name = (temporary_folder() / "assay_input_XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr)
     throw CaseError(
@@ -34,7 +34,7 @@ struct Fields {
   std::int64_t images = 256, classes = 10, width = 500, height = 375, quality = 90, files = 8;
 };
 
-Fields fields_of(const std::string& data) {
+Fields parse_fields(const std::string& data) {
   const DescriptorComplaint complain("data", data);
   Fields fields;
   const std::size_t colon = data.find(':');
@@ -59,8 +59,8 @@ Fields fields_of(const std::string& data) {
 /// Writes a generated set and opens it.
 std::shared_ptr<const SampleSet> generate(const std::string& name, std::uint64_t seed) {
   static std::vector<std::unique_ptr<Temporary>> folders;  // removed at exit
-  const Fields fields = fields_of(name);
-  folders.push_back(std::make_unique<Temporary>(made_folder()));
+  const Fields fields = parse_fields(name);
+  folders.push_back(std::make_unique<Temporary>(make_folder()));
   const fs::path out = folders.back()->path() / "set";
   ImageSetFormat format;
   format.quality = static_cast<int>(fields.quality);
@@ -82,7 +82,7 @@ bool is_generated(const std::string& data) {
 }
 
 std::string generated_name(const std::string& data) {
-  const Fields fields = fields_of(data);
+  const Fields fields = parse_fields(data);
   return fmt::format("{}:n{}c{}w{}h{}q{}files{}", prefix, fields.images, fields.classes,
                      fields.width, fields.height, fields.quality, fields.files);
 }

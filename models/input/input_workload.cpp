@@ -37,7 +37,7 @@ struct Seen {
   Image image;
 };
 
-std::uint32_t check_of(const float* image, std::int64_t elements) {
+std::uint32_t compute_check(const float* image, std::int64_t elements) {
   return crc32c({reinterpret_cast<const std::uint8_t*>(image),
                  static_cast<std::size_t>(elements) * sizeof(float)});
 }
@@ -168,9 +168,10 @@ class InputWorkload final : public Workload {
     const std::int64_t elements = decode_.elements(), held = std::ssize(batch.images) / elements;
     for (std::int64_t i = 0; i < std::ssize(batch.samples); ++i) {
       const auto at = static_cast<std::size_t>(i);
-      seen_.push_back({{batch.epoch, audit_.position(batch.step, i)},
-                       {batch.samples[at], batch.labels[at],
-                        i < held ? check_of(batch.images.data() + i * elements, elements) : 0}});
+      seen_.push_back(
+          {{batch.epoch, audit_.position(batch.step, i)},
+           {batch.samples[at], batch.labels[at],
+            i < held ? compute_check(batch.images.data() + i * elements, elements) : 0}});
     }
   }
 
@@ -274,8 +275,8 @@ class InputWorkload final : public Workload {
     const std::int64_t every = std::max<std::int64_t>(1, count / defined_images);
     for_each_parallel(count, [&](std::int64_t i) {
       const auto at = static_cast<std::size_t>(i);
-      expected[at] = expected_of(seen_[at].place, i % every == 0, wrong[at]);
-      if (wrong[at].empty()) wrong[at] = fault_of(seen_[at].image, expected[at]);
+      expected[at] = compute_expected(seen_[at].place, i % every == 0, wrong[at]);
+      if (wrong[at].empty()) wrong[at] = find_fault(seen_[at].image, expected[at]);
     });
     for (std::size_t i = 0; i < wrong.size(); ++i) {
       if (seen_[i].place.epoch == 0) timed_[seen_[i].place.position] = expected[i];
@@ -289,7 +290,7 @@ class InputWorkload final : public Workload {
   }
 
   /// `wrong`: why the serial decode is not as it is defined, which is judged only if `defined`.
-  Image expected_of(const InputAudit::Place& place, bool defined, std::string& wrong) const {
+  Image compute_expected(const InputAudit::Place& place, bool defined, std::string& wrong) const {
     if (const auto known = timed_.find(place.position); place.epoch == 0 && known != timed_.end())
       return known->second;
     std::vector<float> image(static_cast<std::size_t>(decode_.elements()));
@@ -301,7 +302,7 @@ class InputWorkload final : public Workload {
         set_->read(index, sample);
         reference_decode(sample.encoded, decode_, place.epoch, index, image.data());
         if (defined) wrong = audit_.fault_of_image(sample.encoded, place.epoch, index, image);
-        return {index, sample.label, check_of(image.data(), std::ssize(image))};
+        return {index, sample.label, compute_check(image.data(), std::ssize(image))};
       } catch (const BadSample&) {
         index = (index + 1) % set_->size();  // a good one takes its place
       }
@@ -310,7 +311,7 @@ class InputWorkload final : public Workload {
   }
 
   /// Why an image is wrong, or empty.
-  std::string fault_of(const Image& image, const Image& expected) const {
+  std::string find_fault(const Image& image, const Image& expected) const {
     if (image.sample != expected.sample || image.label != expected.label)
       return fmt::format("sample {} with label {} (expected {} with {})", image.sample, image.label,
                          expected.sample, expected.label);

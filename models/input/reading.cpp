@@ -75,7 +75,7 @@ std::map<std::string, Metric> Reading::metrics(Communicator& ranks,
   return metrics;
 }
 
-std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks) {
+std::int64_t count_samples(const std::vector<BadSamples>& mine, Communicator& ranks) {
   std::map<std::string, std::pair<std::int64_t, std::set<std::int64_t>>> sets;
   for (const BadSamples& own : mine) {
     auto& [faults, samples] = sets[own.set];
@@ -90,7 +90,7 @@ std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks)
 
 std::int64_t number_within(std::int64_t most, const std::vector<BadSamples>& mine,
                            Communicator& ranks) {
-  const std::int64_t all = number_of(mine, ranks);
+  const std::int64_t all = count_samples(mine, ranks);
   if (all <= most) return all;
   std::string told;
   for (const BadSamples& samples : mine)

@@ -32,7 +32,7 @@ class Reading {
   /// stall_percent (of the time, the largest of the ranks), and means over all ranks per image that
   /// was decoded meanwhile, if one was: encoded bytes, seconds of reading and of decoding, and,
   /// where the system reports it, bytes from the device; and `bad_samples`, of all ranks
-  /// (number_of()). Empty if no image was taken. Collective.
+  /// (count_samples()). Empty if no image was taken. Collective.
   std::map<std::string, Metric> metrics(Communicator& ranks, std::int64_t bad_samples) const;
 
  private:
@@ -53,9 +53,9 @@ struct BadSamples {
 };
 /// Number of faults and bad samples, each counted once: several ranks, or training and validation,
 /// may have found the same. Collective.
-std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks);
-/// number_of(). InputError on all ranks if it exceeds `most`, which no rank alone may have noticed;
-/// it has the message of one of the samples. Collective.
+std::int64_t count_samples(const std::vector<BadSamples>& mine, Communicator& ranks);
+/// count_samples(). InputError on all ranks if it exceeds `most`, which no rank alone may have
+/// noticed; it has the message of one of the samples. Collective.
 std::int64_t number_within(std::int64_t most, const std::vector<BadSamples>& mine,
                            Communicator& ranks);
 /// The last of the messages that a rank has kept; empty if there is none.

@@ -171,7 +171,7 @@ class Stager final {
     const std::int64_t size = listing_.files[file].bytes;
     for (std::int64_t at = 0; at < size; at += options_.piece) {
       const StagePiece piece{file, at, std::min(options_.piece, size - at)};
-      if (chunks.empty() || bytes_of(chunks.back()) + piece.bytes > options_.piece)
+      if (chunks.empty() || count_bytes(chunks.back()) + piece.bytes > options_.piece)
         chunks.emplace_back();
       chunks.back().push_back(piece);
     }
@@ -208,7 +208,7 @@ class Stager final {
   void pass_on(std::size_t reader, const StageChunk& chunk,
                const std::vector<std::uint32_t>& checksums, std::vector<char>& own) {
     const std::span<char> bytes(reader == me() ? own.data() : received_.data(),
-                                static_cast<std::size_t>(bytes_of(chunk)));
+                                static_cast<std::size_t>(count_bytes(chunk)));
     auto start = Clock::now();
     if (leaders_.size() > 1) {
       Call call;
@@ -274,7 +274,7 @@ class Stager final {
 
 }  // namespace
 
-std::string stage_folder_of(const std::string& folder, int node) {
+std::string name_stage_folder(const std::string& folder, int node) {
   constexpr std::string_view placeholder = "{node}";
   std::string name = folder;
   for (std::size_t at = 0; (at = name.find(placeholder, at)) != name.npos;)
@@ -288,7 +288,7 @@ StagedSet stage(const std::string& data, const std::string& folder, const StageO
   const bool leads = inside->rank() == 0;
   const std::unique_ptr<Communicator> leaders = ranks.split(leads ? 0 : 1, ranks.rank());
   StagedSet staged;
-  staged.folder = stage_folder_of(folder, ranks.node());
+  staged.folder = name_stage_folder(folder, ranks.node());
   std::string listed;
   throw_on_all(ranks, [&] {
     if (!leads) return;

@@ -30,7 +30,7 @@ struct StageOptions {
 };
 
 /// The folder of a node: "{node}" in `folder` is replaced by its number.
-std::string stage_folder_of(const std::string& folder, int node);
+std::string name_stage_folder(const std::string& folder, int node);
 
 /// Copies the set `data` (a path as for open_samples()) into `folder` of each node. The first rank
 /// of one node reads each file that a node lacks once; the nodes take files in turns, so that all

@@ -55,7 +55,7 @@ StageListing list_stage_files(const std::string& data, Communicator& ranks) {
   return listing;
 }
 
-std::int64_t bytes_of(const StageChunk& chunk) {
+std::int64_t count_bytes(const StageChunk& chunk) {
   std::int64_t bytes = 0;
   for (const StagePiece& piece : chunk) bytes += piece.bytes;
   return bytes;
@@ -75,7 +75,7 @@ std::future<SharedReader::Read> SharedReader::start(const StageChunk& chunk) {
 
 SharedReader::Read SharedReader::read(const StageChunk& chunk) {
   Read part;
-  part.bytes.resize(static_cast<std::size_t>(bytes_of(chunk)));
+  part.bytes.resize(static_cast<std::size_t>(count_bytes(chunk)));
   std::size_t at = 0;
   for (const StagePiece& piece : chunk) {
     const StageFile& file = listing_.files[piece.file];

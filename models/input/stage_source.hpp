@@ -27,7 +27,7 @@ StageListing list_stage_files(const std::string& data, Communicator& ranks);
 /// The unit that one node reads before it passes it on: pieces of one file, or small files as a
 /// whole.
 using StageChunk = std::vector<StagePiece>;
-std::int64_t bytes_of(const StageChunk& chunk);
+std::int64_t count_bytes(const StageChunk& chunk);
 
 /// Reads the chunks of one node from the shared folder, one after the other.
 class SharedReader final {

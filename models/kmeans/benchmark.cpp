@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t most_clusters = 1 << 16, most_iterations = 100000;
 
 /// "2+3+4": numbers of centroids, each of which has a run; all are timed as one.
-std::vector<std::int64_t> clusters_of(const std::string& text) {
+std::vector<std::int64_t> parse_clusters(const std::string& text) {
   std::vector<std::int64_t> all;
   for (const std::string& number : split(text, '+'))
     all.push_back(static_cast<std::int64_t>(whole_number("--clusters", number, 1, most_clusters)));
@@ -26,11 +26,11 @@ std::vector<std::int64_t> clusters_of(const std::string& text) {
 
 /// A run for each number of clusters.
 using Runs = std::vector<KmeansSettings>;
-const Runs& runs_of(const AnalyticsSettings& settings) {
+const Runs& find_runs(const AnalyticsSettings& settings) {
   return std::any_cast<const Runs&>(settings.method);
 }
 
-std::int64_t most_clusters_of(const Runs& runs) {
+std::int64_t find_most_clusters(const Runs& runs) {
   return std::max_element(runs.begin(), runs.end(),
                           [](const auto& a, const auto& b) { return a.clusters < b.clusters; })
       ->clusters;
@@ -78,12 +78,12 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
                                const AnalyticsSettings& settings) const override {
     if (name == "coral2") return ClusterTable::coral(size);
     if (name == "normal") return std::make_unique<NormalTable>(size);
-    return std::make_unique<ClusterTable>(size, most_clusters_of(runs_of(settings)));
+    return std::make_unique<ClusterTable>(size, find_most_clusters(find_runs(settings)));
   }
 
   void complete_own(Settings& settings, AnalyticsSettings& read) const override {
     SettingsReader reader(settings);
-    const std::vector<std::int64_t> clusters = clusters_of(reader.text("clusters"));
+    const std::vector<std::int64_t> clusters = parse_clusters(reader.text("clusters"));
     if (const auto most = *std::max_element(clusters.begin(), clusters.end()); most > read.rows)
       throw InputError(fmt::format("--clusters: {} are more than the {} rows. Use fewer clusters.",
                                    most, read.rows));
@@ -102,12 +102,12 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
 
   /// A tolerance decides during the run how many iterations there are.
   double passes(const AnalyticsSettings& settings) const override {
-    const Runs& runs = runs_of(settings);
+    const Runs& runs = find_runs(settings);
     if (runs.front().tolerance >= 0) return 0;
     return static_cast<double>(runs.front().iterations) * static_cast<double>(runs.size());
   }
   double work(const AnalyticsSettings& settings, double n, double d) const override {
-    const Runs& runs = runs_of(settings);
+    const Runs& runs = find_runs(settings);
     if (runs.front().tolerance >= 0) return 0;
     double each = 0;  // operations for an element in one iteration of every run
     for (const KmeansSettings& run : runs)
@@ -118,11 +118,11 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
   std::vector<LinalgKernel> part_kernels() const override { return {LinalgKernel::kmeans_assign}; }
   std::vector<AnalysisPart> parts(const AnalyticsSettings& settings, std::int64_t rows,
                                   std::int64_t features) const override {
-    return {
-        {assignment_of(rows, features, runs_of(settings).front().clusters, settings.precision)}};
+    return {{make_assignment_problem(rows, features, find_runs(settings).front().clusters,
+                                     settings.precision)}};
   }
   void complete_part(Settings& settings, AnalyticsSettings& read) const override {
-    const Runs& runs = runs_of(read);
+    const Runs& runs = find_runs(read);
     if (runs.size() > 1)
       throw InputError(fmt::format(
           "--part: one operation has one number of centroids (--clusters is {}). Give one.",
@@ -139,7 +139,7 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
   /// The centroids of every iteration are kept, since any of them may be verified.
   AnalysisMemory memory(const AnalyticsSettings& settings, std::int64_t rows,
                         std::int64_t features) const override {
-    const Runs& runs = runs_of(settings);
+    const Runs& runs = find_runs(settings);
     const bool plus_plus = runs.front().plus_plus;
     const double element = static_cast<double>(size_of(storage(settings.precision)));
     const double n = static_cast<double>(rows), iterations = runs.front().iterations;
@@ -158,7 +158,7 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
   }
 
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& analysis) const override {
-    Runs runs = runs_of(analysis.settings);
+    Runs runs = find_runs(analysis.settings);
     // The default seed, 1, starts as CORAL-2 does.
     for (KmeansSettings& run : runs) run.seed += analysis.seed - 1;
     return make_kmeans(analysis, runs);

@@ -74,8 +74,8 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
 constexpr double operations_of_element(double clusters) { return 2 * clusters + 1; }
 
 /// The linalg problem of one iteration on a rank with `rows` rows.
-LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64_t clusters,
-                            Precision precision);
+LinalgProblem make_assignment_problem(std::int64_t rows, std::int64_t features,
+                                      std::int64_t clusters, Precision precision);
 
 /// An analysis that runs k-means once with each element of `all` (at least one), on one loaded
 /// table. CORAL-2 times the runs with 2, 3 and 4 clusters together.

@@ -209,8 +209,8 @@ class Kmeans final : public Analysis {
 
 }  // namespace
 
-LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64_t clusters,
-                            Precision precision) {
+LinalgProblem make_assignment_problem(std::int64_t rows, std::int64_t features,
+                                      std::int64_t clusters, Precision precision) {
   return {{LinalgKernel::kmeans_assign, rows, features, clusters}, precision};
 }
 
@@ -221,8 +221,8 @@ Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& analysis,
     std::map<std::string, Tensor*> shared;
     if (!runs.empty()) shared["x"] = &runs.front().assign().tensor("x");
     Result<std::unique_ptr<Step>> assign =
-        analysis.steps.make_own(assignment_of(analysis.mine.count, analysis.features,
-                                              settings.clusters, analysis.precision),
+        analysis.steps.make_own(make_assignment_problem(analysis.mine.count, analysis.features,
+                                                        settings.clusters, analysis.precision),
                                 shared);
     if (auto* refusal = std::get_if<Unsupported>(&assign)) return std::move(*refusal);
     runs.emplace_back(analysis, settings, std::move(std::get<std::unique_ptr<Step>>(assign)));

@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 /// One row, rounded as it was loaded. Any rank can read any row.
-std::vector<double> row_of(const Table& table, std::int64_t row, DataType type) {
+std::vector<double> read_row(const Table& table, std::int64_t row, DataType type) {
   std::vector<double> x(static_cast<std::size_t>(table.features()));
   table.read(row, x);
   for (double& value : x) value = round_to(type, value);
@@ -63,7 +63,7 @@ std::vector<std::int64_t> plus_plus(const Table& table, const RowPass& mine,
   std::int64_t row = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(table.rows()));
   for (std::int64_t k = 0; k < settings.clusters; ++k) {
     std::vector<double> centroid;
-    throw_on_all(ranks.communicator(), [&] { centroid = row_of(table, row, mine.type); });
+    throw_on_all(ranks.communicator(), [&] { centroid = read_row(table, row, mine.type); });
     rows.push_back(row);
     if (k + 1 == settings.clusters) break;
     sums_over_ranks(
@@ -101,7 +101,7 @@ std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const Ta
   std::vector<double> centroids;
   throw_on_all(ranks.communicator(), [&] {
     for (const std::int64_t row : rows) {
-      const std::vector<double> centroid = row_of(table, row, mine.type);
+      const std::vector<double> centroid = read_row(table, row, mine.type);
       centroids.insert(centroids.end(), centroid.begin(), centroid.end());
     }
   });

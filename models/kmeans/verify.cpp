@@ -46,7 +46,7 @@ struct Sizes {
 };
 
 /// An iteration that is checked.
-struct Checked {
+struct CheckedIteration {
   const Trajectory& claimed;
   std::size_t step;
   Sizes at;
@@ -72,7 +72,7 @@ double error_of_scores(std::size_t d) {
 /// True if the score of `nearest` is below every other by more than any rounding. False where a
 /// score is NaN.
 bool is_clear(const Eigen::VectorXd& scores, Eigen::Index nearest, double norm,
-              const Checked& checked, Roundoff roundoff) {
+              const CheckedIteration& checked, Roundoff roundoff) {
   const Eigen::VectorXd& norms = checked.norms;
   for (Eigen::Index c = 0; c < scores.size(); ++c)
     if (c != nearest && !(scores[c] - scores[nearest] >
@@ -88,8 +88,8 @@ Eigen::Index smallest(const Eigen::VectorXd& values) {
 
 /// The centroid nearest to a row by the distances themselves. Adds the row to the uncertain ones of
 /// each centroid that the backend's scores may have taken for the nearest.
-Eigen::Index nearest_of(const Rows::ConstRowXpr& x, double norm, const Checked& checked,
-                        Roundoff roundoff, double* sums) {
+Eigen::Index find_nearest(const Rows::ConstRowXpr& x, double norm, const CheckedIteration& checked,
+                          Roundoff roundoff, double* sums) {
   const Sizes& at = checked.at;
   const Eigen::VectorXd distances = (checked.from.rowwise() - x).rowwise().squaredNorm();
   const Eigen::Index nearest = smallest(distances);
@@ -115,7 +115,7 @@ Eigen::Index nearest_of(const Rows::ConstRowXpr& x, double norm, const Checked& 
 /// Adds the squared distance of row number `row` to the centroids before each one. Negative weights
 /// are rounding errors.
 void add_weights(const Eigen::VectorXd& scores, double norm, std::int64_t row,
-                 const Checked& checked, double* weights) {
+                 const CheckedIteration& checked, double* weights) {
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t c = 1; c < checked.at.k; ++c) {
     least = std::min(least, std::max(0.0, scores[static_cast<Eigen::Index>(c - 1)] + norm));
@@ -128,7 +128,7 @@ void add_weights(const Eigen::VectorXd& scores, double norm, std::int64_t row,
 
 /// Adds rows, from number `first` on, to the sums of their nearest centroids. One product of
 /// matrices gives the scores of all; only rows that these leave unclear need all distances.
-void add_rows(const Rows& x, const Eigen::VectorXd& norms, const Checked& checked,
+void add_rows(const Rows& x, const Eigen::VectorXd& norms, const CheckedIteration& checked,
               Roundoff roundoff, std::int64_t first, double* sums) {
   const Sizes& at = checked.at;
   const Matrix products = x * checked.from.transpose();
@@ -138,7 +138,7 @@ void add_rows(const Rows& x, const Eigen::VectorXd& norms, const Checked& checke
     scores = checked.norms - 2 * products.row(i).transpose();
     Eigen::Index nearest = smallest(scores);
     if (!is_clear(scores, nearest, norms[i], checked, roundoff))
-      nearest = nearest_of(x.row(i), norms[i], checked, roundoff, sums);
+      nearest = find_nearest(x.row(i), norms[i], checked, roundoff, sums);
     const auto place = static_cast<std::size_t>(nearest);
     parts = (x.row(i) - checked.from.row(nearest)).cwiseAbs2();
     const double distance = parts.sum();
@@ -154,7 +154,8 @@ void add_rows(const Rows& x, const Eigen::VectorXd& norms, const Checked& checke
 }
 
 /// The centroids of kmeans++ at whose row the running sum does not pass the part that was drawn.
-double wrong_choices(const Checked& checked, const KmeansClaims& claims, const double* sums) {
+double wrong_choices(const CheckedIteration& checked, const KmeansClaims& claims,
+                     const double* sums) {
   if (!checked.at.plus_plus) return 0;
   const ClaimedStart start(claims, static_cast<std::int64_t>(checked.at.k));
   const auto rows = static_cast<double>(claims.rows);
@@ -180,7 +181,7 @@ struct Errors {
 };
 
 /// error / whole: 0 where the error is none, also of nothing. Keeps NaN.
-double part_of(double error, double whole) { return error <= 0 ? 0 : error / whole; }
+double compute_part(double error, double whole) { return error <= 0 ? 0 : error / whole; }
 
 /// The error of a centroid [d] of which no row is certain, as a part of the norm
 /// that it may have. A centroid without rows keeps its place, to the bit. Otherwise it is the mean
@@ -197,8 +198,8 @@ double error_of_empty(std::span<const double> before, std::span<const double> af
     norm += after[j] * after[j];
   }
   const double allowed = distances / count * (1 + error_of_scores(after.size()));
-  return part_of(std::sqrt(moved) - allowed - roundoff * std::sqrt(norm),
-                 std::sqrt(norm_before) + allowed);
+  return compute_part(std::sqrt(moved) - allowed - roundoff * std::sqrt(norm),
+                      std::sqrt(norm_before) + allowed);
 }
 
 /// The inertia that wrong assignments and centroids can add and still pass, as a part of it.
@@ -247,21 +248,22 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
     const double allowed =
         (sums[at.distances() + c] + uncertain * std::sqrt(moved)) / (count - uncertain) +
         unit_roundoff(type) * std::sqrt(norm);
-    worst.centroids = at_least(worst.centroids, part_of(std::sqrt(error) - allowed,
-                                                        std::sqrt(sums[at.norms() + c] / count)));
+    worst.centroids =
+        at_least(worst.centroids,
+                 compute_part(std::sqrt(error) - allowed, std::sqrt(sums[at.norms() + c] / count)));
   }
   worst.inertia =
       at_least(worst.inertia,
-               part_of(std::abs(claimed.inertia[step] - sums[at.inertia()]) - sums[at.doubt()],
-                       sums[at.inertia()]));
+               compute_part(std::abs(claimed.inertia[step] - sums[at.inertia()]) - sums[at.doubt()],
+                            sums[at.inertia()]));
 }
 
 /// The first, the last and a random one of those that were made.
-std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& claimed,
-                                        const std::string& start, std::size_t d,
-                                        std::uint64_t seed) {
+std::vector<CheckedIteration> checked_iterations(const std::vector<const Trajectory*>& claimed,
+                                                 const std::string& start, std::size_t d,
+                                                 std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::vector<Checked> all;
+  std::vector<CheckedIteration> all;
   std::size_t offset = 0;
   for (const Trajectory* trajectory : claimed) {
     const std::size_t iterations_made = iterations_in(*trajectory);
@@ -299,13 +301,13 @@ double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCa
 
 /// The metrics of the last iteration of each trajectory. `error` is the relative error of an
 /// inertia.
-std::vector<ExpectedMetrics> metrics_of(const std::vector<const Trajectory*>& claimed,
-                                        const std::vector<Checked>& iterations,
-                                        const KmeansClaims& claims, const std::vector<double>& sums,
-                                        double error) {
+std::vector<ExpectedMetrics> make_metrics(const std::vector<const Trajectory*>& claimed,
+                                          const std::vector<CheckedIteration>& iterations,
+                                          const KmeansClaims& claims,
+                                          const std::vector<double>& sums, double error) {
   std::vector<ExpectedMetrics> all(claimed.size());
   for (std::size_t i = 0; i < claimed.size(); ++i)
-    for (const Checked& iteration : iterations) {
+    for (const CheckedIteration& iteration : iterations) {
       if (&iteration.claimed != claimed[i] || iteration.step + 1 != iterations_in(*claimed[i]))
         continue;
       const double* const own = &sums[iteration.at.offset];
@@ -329,7 +331,8 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
   const double underflow =
       static_cast<double>(d) * (mine.type == DataType::fp32 ? std::numeric_limits<float>::min()
                                                             : std::numeric_limits<double>::min());
-  const std::vector<Checked> iterations = checked_iterations(claimed, claims.start, d, seed);
+  const std::vector<CheckedIteration> iterations =
+      checked_iterations(claimed, claims.start, d, seed);
   const std::size_t size =
       iterations.empty() ? 0 : iterations.back().at.offset + iterations.back().at.size();
   const std::vector<double> sums = sums_over_ranks(
@@ -341,7 +344,7 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
           const Rows part(x.data() + first * table.features(),
                           std::min(rows_at_once, count - first), table.features());
           const Eigen::VectorXd norms = part.rowwise().squaredNorm();
-          for (const Checked& iteration : iterations)
+          for (const CheckedIteration& iteration : iterations)
             add_rows(part, norms, iteration, {of_products, error_of_scores(d), underflow},
                      mine.range.first + block + first, &all[iteration.at.offset]);
         }
@@ -357,7 +360,7 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
     if (claims.start != "any" && i < claims.clusters.size())
       starts += wrong_starts(*claimed[i], claims, claims.clusters[i], table, ranks);
   }
-  for (const Checked& iteration : iterations) {
+  for (const CheckedIteration& iteration : iterations) {
     compare(iteration.claimed, iteration.step, &sums[iteration.at.offset], iteration.at, mine.type,
             of_means, worst);
     starts += wrong_choices(iteration, claims, &sums[iteration.at.offset]);
@@ -375,10 +378,10 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
   for (Relation& relation : relations_of_history(claimed, claims))
     relations.push_back(std::move(relation));
   if (metrics != nullptr)
-    *metrics = metrics_of(claimed, iterations, claims, sums, summed + of_products);
+    *metrics = make_metrics(claimed, iterations, claims, sums, summed + of_products);
   Verification checked =
-      verification_of(relations, mine.range.count * table.features(),
-                      "the first, the last and a random iteration, over all rows");
+      make_verification(relations, mine.range.count * table.features(),
+                        "the first, the last and a random iteration, over all rows");
   leave_undecided(
       checked, worst.hidden,
       "rows are too near each other for their distance to the origin. Subtract the mean "

@@ -36,7 +36,7 @@ std::optional<std::int64_t> number_after(const std::string& text, char letter) {
 }
 
 /// The part of a set's name that has its numbers: before the hash of its content.
-std::string numbers_of(const std::string& name) {
+std::string quote_numbers(const std::string& name) {
   const std::size_t first = name.find(':');
   return first == name.npos ? "" : name.substr(first + 1, name.find(':', first + 1) - first - 1);
 }
@@ -81,7 +81,7 @@ struct Strided {
   }
 };
 
-std::string place_of(const Batch& batch, std::int64_t image) {
+std::string name_place(const Batch& batch, std::int64_t image) {
   return fmt::format("image {} of the batch of step {} of epoch {} (sample {})", image, batch.step,
                      batch.epoch + 1, batch.samples[static_cast<std::size_t>(image)]);
 }
@@ -105,7 +105,7 @@ DataClaims::DataClaims(const Settings& settings, const DefinedInput& defined, st
   trial_seed = seed + std::stoull(settings.at("trial")) * 2654435761;
   if (data == "synthetic") return;
   kind = data.starts_with("learnable") ? Kind::learnable : Kind::files;
-  const std::string numbers = numbers_of(data);
+  const std::string numbers = quote_numbers(data);
   train_images = number_after(numbers, 'n').value_or(60000);
   if (kind == Kind::learnable) {
     valid_images = number_after(numbers, 'v').value_or(1000);
@@ -113,7 +113,7 @@ DataClaims::DataClaims(const Settings& settings, const DefinedInput& defined, st
   }
   training = data;
   validation = settings.at("validation") == "none" ? data : settings.at("validation");
-  valid_images = number_after(numbers_of(validation), 'n').value_or(0);
+  valid_images = number_after(quote_numbers(validation), 'n').value_or(0);
 }
 
 BatchOracle::BatchOracle(const DataClaims& claims, int rank) : claims_(claims), rank_(rank) {
@@ -139,7 +139,7 @@ std::string BatchOracle::fault(const Batch& batch, bool training) const {
     try {
       fault = fault_of_file(batch, image, training);
     } catch (const std::exception& error) {  // on this rank alone: the others would wait for it
-      fault = fmt::format("{} cannot be read again: {}", place_of(batch, image), error.what());
+      fault = fmt::format("{} cannot be read again: {}", name_place(batch, image), error.what());
     }
   }
   return fault;
@@ -152,7 +152,7 @@ std::string BatchOracle::glance(const Batch& batch) {
   const Taken before = std::exchange(last_, {batch.epoch, batch.step, batch.samples.front()});
   if (before.epoch == batch.epoch && before.step != batch.step &&
       before.sample == batch.samples.front() && claims_.bad_samples == 0)
-    return fmt::format("{} is a sample of step {}, too", place_of(batch, 0), before.step);
+    return fmt::format("{} is a sample of step {}, too", name_place(batch, 0), before.step);
   if (claims_.kind == DataClaims::Kind::learnable)
     if (std::string fault = fault_of_image(batch, batch.step % claims_.batch, true, 2);
         !fault.empty())
@@ -185,16 +185,16 @@ std::string BatchOracle::fault_of_numbers(const Batch& batch, bool training) con
     if (!training) expected = place < samples ? place : -1;
     const bool missing = !training && sample == -1 && claims_.bad_samples > 0;
     if (sample != expected && !missing)
-      return fmt::format("{} must be sample {}", place_of(batch, i), expected);
+      return fmt::format("{} must be sample {}", name_place(batch, i), expected);
     if (training && claims_.kind != DataClaims::Kind::one_batch &&
         (sample < 0 || sample >= samples))
-      return fmt::format("{} is none of the {} samples", place_of(batch, i), samples);
-    const std::span<const std::int64_t> labels = labels_of(batch, i);
+      return fmt::format("{} is none of the {} samples", name_place(batch, i), samples);
+    const std::span<const std::int64_t> labels = slice_labels(batch, i);
     const Strided some(std::ssize(labels), looked_at, batch.step);
     for (std::int64_t at = some.first; at < some.count; at += some.step)
       if (const std::int64_t label = labels[static_cast<std::size_t>(at)];
           (label < 0) != (sample < 0) || label >= claims_.classes)
-        return fmt::format("{} has the label {}", place_of(batch, i), label);
+        return fmt::format("{} has the label {}", name_place(batch, i), label);
   }
   return "";
 }
@@ -223,7 +223,7 @@ std::int64_t BatchOracle::label(const Batch& batch, const Place& at, bool traini
 std::string BatchOracle::fault_of_labels(const Batch& batch, std::int64_t image, bool training,
                                          std::int64_t most,
                                          const std::optional<FieldOracle>& field) const {
-  const std::span<const std::int64_t> labels = labels_of(batch, image);
+  const std::span<const std::int64_t> labels = slice_labels(batch, image);
   const Strided some(std::ssize(labels), most, batch.step + image);
   for (std::int64_t i = some.first; i < some.count; i += some.step) {
     const Place at{image, i / claims_.input.width, i % claims_.input.width, 0};
@@ -231,14 +231,14 @@ std::string BatchOracle::fault_of_labels(const Batch& batch, std::int64_t image,
                        is = labels[static_cast<std::size_t>(i)];
     if (is != expected)
       return fmt::format(
-          "{} has the label {} (expected {}){}", place_of(batch, image), is, expected,
+          "{} has the label {} (expected {}){}", name_place(batch, image), is, expected,
           some.count == 1 ? "" : fmt::format(" at the pixel [{}, {}]", at.row, at.column));
   }
   return "";
 }
 
-double BatchOracle::made(const Batch& batch, const Place& at, bool training,
-                         const std::optional<FieldOracle>& field) const {
+double BatchOracle::compute(const Batch& batch, const Place& at, bool training,
+                            const std::optional<FieldOracle>& field) const {
   const std::int64_t sample = batch.samples[static_cast<std::size_t>(at.image)];
   if (sample < 0) return 0;
   const auto [channels, height, width] = claims_.input;
@@ -273,7 +273,8 @@ std::string BatchOracle::fault_of_image(const Batch& batch, std::int64_t image, 
   for (int i = 0; i < pixels; ++i) {
     const Place at{image, any(claims_.input.height), any(claims_.input.width),
                    any(claims_.input.channels)};
-    if (std::string fault = compare(batch, at, made(batch, at, training, own), 0); !fault.empty())
+    if (std::string fault = compare(batch, at, compute(batch, at, training, own), 0);
+        !fault.empty())
       return fault;
   }
   return "";
@@ -287,7 +288,7 @@ std::string BatchOracle::fault_of_file(const Batch& batch, std::int64_t image,
   const Sample sample = read_again(training ? *training_ : *validation_, index,
                                    name.starts_with("generated") ? 0 : claims_.label_base);
   if (label != sample.label)
-    return fmt::format("{} has the label {} (expected {})", place_of(batch, image), label,
+    return fmt::format("{} has the label {} (expected {})", name_place(batch, image), label,
                        sample.label);
   const DecodeOracle decoded(
       sample.encoded,
@@ -317,7 +318,7 @@ std::string BatchOracle::compare(const Batch& batch, const Place& at, double exp
       at.channel)];
   if (std::fabs(value - expected) <= bound) return "";
   return fmt::format("channel {} of the pixel [{}, {}] of {} is {} (expected {} within {:.3g})",
-                     at.channel, at.row, at.column, place_of(batch, at.image), value, expected,
+                     at.channel, at.row, at.column, name_place(batch, at.image), value, expected,
                      bound);
 }
 
@@ -332,7 +333,7 @@ std::string BatchOracle::fault_of_copy(const Batch& batch, const Executor& execu
     if (batch.labels[i] >= 0 && labels[i] != static_cast<double>(batch.labels[i]))
       return fmt::format(
           "the network has the label {} for {}, not {}", labels[i],
-          place_of(batch, static_cast<std::int64_t>(i / (labels.size() / batch.samples.size()))),
+          name_place(batch, static_cast<std::int64_t>(i / (labels.size() / batch.samples.size()))),
           batch.labels[i]);
   const GraphValue& value = graph.value(graph.images);
   const std::int64_t channels = value.dims[1], plane = value.dims[2] * value.dims[3];
@@ -347,7 +348,7 @@ std::string BatchOracle::fault_of_copy(const Batch& batch, const Executor& execu
           batch.images[static_cast<std::size_t>((image * plane + pixel) * channels + channel)]);
       if (part[i] != expected)
         fault = fmt::format("the network has {} as element {} of {}, not {}", part[i],
-                            channel * plane + pixel, place_of(batch, image), expected);
+                            channel * plane + pixel, name_place(batch, image), expected);
     }
   });
   return fault;

@@ -76,7 +76,7 @@ class BatchOracle {
   std::size_t labels_of_image() const {
     return static_cast<std::size_t>(labels_of_sample(claims_.labels, claims_.input));
   }
-  std::span<const std::int64_t> labels_of(const Batch& batch, std::int64_t image) const {
+  std::span<const std::int64_t> slice_labels(const Batch& batch, std::int64_t image) const {
     return batch.labels.subspan(static_cast<std::size_t>(image) * labels_of_image(),
                                 labels_of_image());
   }
@@ -86,8 +86,8 @@ class BatchOracle {
                      const std::optional<FieldOracle>& field) const;
   std::string fault_of_labels(const Batch& batch, std::int64_t image, bool training,
                               std::int64_t most, const std::optional<FieldOracle>& field) const;
-  double made(const Batch& batch, const Place& at, bool training,
-              const std::optional<FieldOracle>& field) const;
+  double compute(const Batch& batch, const Place& at, bool training,
+                 const std::optional<FieldOracle>& field) const;
   std::string compare(const Batch& batch, const Place& at, double expected, double bound) const;
 
   const DataClaims claims_;

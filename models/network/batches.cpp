@@ -146,7 +146,7 @@ class LearnableBatches final : public MadeBatches {
 
  private:
   void make() override {
-    const EpochOrder::Samples order = order_.of(batch_.epoch);
+    const EpochOrder::Samples order = order_.samples(batch_.epoch);
     const std::int64_t first = share_.training ? 0 : LearnableSamples::validation_first;
     for_each_parallel(share_.batch, [&](std::int64_t i) {
       const auto at = static_cast<std::size_t>(i);
@@ -205,7 +205,7 @@ class PipelineBatches final : public Batches {
 
 }  // namespace
 
-const Batch& next_of(Batches& batches, Communicator& ranks) {
+const Batch& take_next(Batches& batches, Communicator& ranks) {
   try {
     return batches.next();
   } catch (const InputError& error) {

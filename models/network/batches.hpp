@@ -50,7 +50,7 @@ class Batches {
 
 /// Returns batches.next(). With several ranks, an InputError of one rank ends the job with exit
 /// code 2, since the others would wait for it in their next collective call.
-const Batch& next_of(Batches& batches, Communicator& ranks);
+const Batch& take_next(Batches& batches, Communicator& ranks);
 
 /// The part of each epoch that a rank has.
 struct BatchShare {

@@ -91,7 +91,7 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
           row_major_ || settings_.device != "cpu" || graph_.precision == Precision::tf32
               ? ""
               : fmt::format(". Use --backend {}, which computes a whole network.",
-                            dimension::backends_of("reference").front()));
+                            dimension::list_backends("reference").front()));
     if (device_ == nullptr) device_ = all.front().device;
   }
   leave_out_large();
@@ -126,13 +126,13 @@ void Executor::leave_out_large() {
 /// Ranks choose together, by the times of all, and the row tells rank 0's choices.
 void Executor::expect_equal_candidates(Communicator& ranks) const {
   if (ranks.size() == 1) return;
-  const auto names_of = [this](std::size_t node) {
+  const auto list_names = [this](std::size_t node) {
     std::vector<std::string> names;
     for (const Candidate& candidate : candidates_[node]) names.push_back(candidate.choice.text());
     return join(names, ", ");
   };
   std::vector<std::string> mine;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) mine.push_back(names_of(i));
+  for (std::size_t i = 0; i < candidates_.size(); ++i) mine.push_back(list_names(i));
   const std::vector<std::string> all = ranks.allgather(content_hash("candidates", mine));
   const auto other = std::ranges::find_if(all, [&](const auto& hash) { return hash != all[0]; });
   if (other == all.end()) return;
@@ -155,7 +155,8 @@ std::vector<double> Executor::seconds_of_all(std::vector<Candidate>& all) const 
   for (int run = 0; run < measured_runs; ++run) {
     const double most = much_slower * std::ranges::min(seconds);
     for (std::size_t c = 0; c < all.size(); ++c)
-      if (run == 0 || seconds[c] <= most) seconds[c] = std::min(seconds[c], seconds_of(all[c]));
+      if (run == 0 || seconds[c] <= most)
+        seconds[c] = std::min(seconds[c], measure_seconds(all[c]));
   }
   return seconds;
 }

@@ -29,7 +29,7 @@ Verification CheckedSteps::make(const std::string& when, std::size_t checked) {
     if (next >= kept_.size()) next = 0;
     trainer_.executor().poison();
     StepCheck check = random_check(trainer_.graph(), checked, next_seed());
-    check.found = verification;
+    check.verification = verification;
     load_kept();
     {
       const ObservedStep observed(oracle_, trainer_, check.seed);
@@ -44,7 +44,7 @@ Verification CheckedSteps::make(const std::string& when, std::size_t checked) {
       verification.passed = true;
     } else {
       ++steps;
-      verification = check.found;
+      verification = check.verification;
     }
   }
   trainer_.let_loss_scale_grow(true);
@@ -63,14 +63,14 @@ Verification CheckedSteps::make(const std::string& when, std::size_t checked) {
 
 Verification CheckedSteps::learn(const std::function<void()>& load, const std::string& when) {
   StepCheck check;
-  check.found.passed = true;
+  check.verification.passed = true;
   check.gradient_sum = true;
   check.seed = next_seed();
   load();
   trainer_.step(rate_, &check, load);
-  if (trainer_.lowered()) check.found.passed = true;  // of gradients that are not finite
-  if (!check.found.passed) check.found.reason += ", " + when;
-  return check.found;
+  if (trainer_.lowered()) check.verification.passed = true;  // of gradients that are not finite
+  if (!check.verification.passed) check.verification.reason += ", " + when;
+  return check.verification;
 }
 
 void CheckedSteps::keep(std::span<const float> images, std::span<const std::int64_t> labels) {
@@ -88,7 +88,7 @@ void CheckedSteps::compare(const Trainer::State& timed, const Trainer::State& be
     trainer_.save(checked);
     const auto repeat = [&](bool every) {
       Trainer::State begin = before;
-      trainer_.exchange(begin);
+      trainer_.swap_state(begin);
       const Verification again =
           make("in a step made again", every ? trainer_.graph().nodes.size() : nodes);
       verification.checked += again.checked;
@@ -128,7 +128,7 @@ double CheckedSteps::mean_loss() {
 
 StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed) {
   StepCheck check;
-  check.found.passed = true;
+  check.verification.passed = true;
   check.gradient_sum = graph.gradients != Graph::none;
   check.seed = seed;
   std::mt19937_64 random(seed);

@@ -29,7 +29,7 @@ constexpr const char* partial_ending = ".partial";
 constexpr const char* byte_order = std::endian::native == std::endian::little ? "little" : "big";
 
 template <class Byte>
-std::uint32_t check_of(std::span<const Byte> bytes) {
+std::uint32_t compute_check(std::span<const Byte> bytes) {
   return crc32c({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
@@ -49,11 +49,11 @@ std::uint64_t number_at(std::span<const char> bytes, std::size_t at, int count) 
 std::uint32_t head_check(std::span<const char> before, std::string_view header) {
   std::string checked(before.begin(), before.begin() + check_at);
   checked += header;
-  return check_of(std::span<const char>(checked));
+  return compute_check(std::span<const char>(checked));
 }
 
-std::string head_of(const std::string& architecture, const json& state,
-                    std::span<const CheckpointBlob> blobs) {
+std::string make_head(const std::string& architecture, const json& state,
+                      std::span<const CheckpointBlob> blobs) {
   json header = {{"format", version_of_format},
                  {"byte_order", byte_order},
                  {"architecture", architecture},
@@ -61,7 +61,7 @@ std::string head_of(const std::string& architecture, const json& state,
                  {"blobs", json::array()}};
   for (const CheckpointBlob& blob : blobs)
     header["blobs"].push_back(
-        {{"name", blob.name}, {"bytes", blob.bytes.size()}, {"crc32c", check_of(blob.bytes)}});
+        {{"name", blob.name}, {"bytes", blob.bytes.size()}, {"crc32c", compute_check(blob.bytes)}});
   const std::string text = header.dump();
   if (json::parse(text) != header)  // JSON has no NaN and no infinity
     throw std::logic_error("the state of a checkpoint cannot be written as JSON: " + state.dump());
@@ -123,7 +123,7 @@ void check_kind(const std::string& file, const json& header, const std::string& 
 CheckpointCost write_checkpoint(const std::filesystem::path& file, const std::string& architecture,
                                 const json& state, std::span<const CheckpointBlob> blobs) {
   const auto start = std::chrono::steady_clock::now();
-  const std::string head = head_of(architecture, state, blobs);
+  const std::string head = make_head(architecture, state, blobs);
   std::vector<std::string_view> parts = {head};
   for (const CheckpointBlob& blob : blobs)
     parts.emplace_back(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size());
@@ -165,14 +165,14 @@ Checkpoint::Checkpoint(const std::filesystem::path& path, const std::string& arc
     json header = read_header(file, at);
     check_kind(file_, header, architecture);
     const std::string text = header.dump();
-    check_ = check_of(std::span<const char>(text));
+    check_ = compute_check(std::span<const char>(text));
     const auto size = static_cast<std::size_t>(file.size());
     for (const json& described : header.at("blobs")) {
       const auto bytes = described.at("bytes").get<std::size_t>();
       if (bytes > size - at) throw truncated(file);
       Blob blob{described.at("name").get<std::string>(), std::vector<char>(bytes)};
       file.read(static_cast<std::int64_t>(at), blob.bytes);
-      if (check_of(std::span<const char>(blob.bytes)) !=
+      if (compute_check(std::span<const char>(blob.bytes)) !=
           described.at("crc32c").get<std::uint32_t>())
         throw unusable(file_, fmt::format("its blob {} is damaged: wrong CRC-32C", blob.name));
       at += bytes;

@@ -10,7 +10,7 @@ namespace {
 constexpr double roundings = 32;
 
 /// Mean over the classes that labels or predictions have: what both have, of what either has.
-double iou_of(const std::vector<std::int64_t>& counts, std::size_t classes) {
+double compute_iou(const std::vector<std::int64_t>& counts, std::size_t classes) {
   double sum = 0, present = 0;
   for (std::size_t c = 0; c < classes; ++c) {
     std::int64_t labelled = 0, predicted = 0;
@@ -62,7 +62,7 @@ ClaimedPixels claimed_pixels(std::span<const double> logits, std::span<const dou
         u * factors[label] * (roundings * (loss + 1) + static_cast<double>(classes));
     ++claimed.counts[label * classes + largest];
   }
-  claimed.iou = iou_of(claimed.counts, classes);
+  claimed.iou = compute_iou(claimed.counts, classes);
   return claimed;
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double stated_for_images = 256;
 constexpr double pi = 3.14159265358979323846;
 
-std::vector<std::string> parts_of(const std::string& text, char separator) {
+std::vector<std::string> split_text(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
@@ -30,7 +30,7 @@ double with_samples(const Settings& settings) {
   const double ranks = number(settings, "ranks");
   const auto way = settings.find("parallel");
   if (way == settings.end()) return ranks;
-  const std::vector<std::string> parts = parts_of(way->second, ':');
+  const std::vector<std::string> parts = split_text(way->second, ':');
   if (parts.size() < 2) return ranks;
   if (parts[0] == "server") return ranks - std::stod(parts[1]);
   return parts[0] == "pipeline" || parts[0] == "split" ? ranks / std::stod(parts[1]) : ranks;
@@ -46,14 +46,14 @@ ClaimedRate::ClaimedRate(const Settings& settings, std::int64_t steps_of_epoch)
   const auto epoch = static_cast<double>(steps_of_epoch);
   rising_ = number(settings, "warmup") * epoch;
   length_ = number(settings, "epochs") * epoch;
-  const std::vector<std::string> parts = parts_of(settings.at("schedule"), ':');
+  const std::vector<std::string> parts = split_text(settings.at("schedule"), ':');
   const std::string kind = parts.empty() ? "" : parts[0];
   if (kind == "cosine") {
     form_ = Form::half_wave;
   } else if (kind == "step" && parts.size() == 3) {
     form_ = Form::stairs;
     factor_ = std::stod(parts[1]);
-    for (const std::string& after : parts_of(parts[2], '+'))
+    for (const std::string& after : split_text(parts[2], '+'))
       stairs_.push_back(std::stod(after) * epoch);
   } else if (kind == "poly" && parts.size() >= 2) {
     form_ = Form::power;

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-std::string text_of(const LossScaleState& state) {
+std::string describe_scale(const LossScaleState& state) {
   return fmt::format("{} ({} of {} steps skipped, {} in a row, {} good ones)", state.scale,
                      state.skipped, state.steps, state.skipped_in_row, state.good_steps);
 }
@@ -28,7 +28,7 @@ std::string ClaimedScale::begin(const LossScaleState& state, bool restarted) {
   waiting_ = 0;
   unknown_ = restarted && lags_;
   if (restarted || state == LossScaleState{start_, 0, 0, 0, 0}) return "";
-  return fmt::format("the loss scale begins as {}, not {}", text_of(state), start_);
+  return fmt::format("the loss scale begins as {}, not {}", describe_scale(state), start_);
 }
 
 std::string ClaimedScale::step(const LossScaleState& state) {
@@ -58,7 +58,8 @@ std::string ClaimedScale::step(const LossScaleState& state) {
   const LossScaleState expected = state_;
   state_ = state;  // a fault is reported once
   if (state == expected) return "";
-  return fmt::format("the loss scale is {}, not {}", text_of(state), text_of(expected));
+  return fmt::format("the loss scale is {}, not {}", describe_scale(state),
+                     describe_scale(expected));
 }
 
 std::string WatchedScale::see(const std::string& rule, std::int64_t step,

@@ -11,7 +11,7 @@ namespace {
 constexpr double roundings_of_update = 32;
 constexpr double least_normal = std::numeric_limits<float>::min();
 
-double option_of(const Settings& settings, const char* name, double usual) {
+double read_option(const Settings& settings, const char* name, double usual) {
   const auto at = settings.find(name);
   return at == settings.end() ? usual : std::stod(at->second);
 }
@@ -35,10 +35,10 @@ ClaimedUpdate::ClaimedUpdate(const Settings& settings)
       rmsprop_(optimizer_.ends_with("rmsprop")),
       clips_(optimizer_.starts_with("larc")),
       decoupled_(optimizer_ == "adamw" || optimizer_ == "lamb"),
-      beta1_(option_of(settings, "beta1", 0.9)),
-      beta2_(option_of(settings, "beta2", 0.999)),
-      alpha_(option_of(settings, "alpha", 0.99)),
-      epsilon_(option_of(settings, "epsilon", 1e-8)) {
+      beta1_(read_option(settings, "beta1", 0.9)),
+      beta2_(read_option(settings, "beta2", 0.999)),
+      alpha_(read_option(settings, "alpha", 0.99)),
+      epsilon_(read_option(settings, "epsilon", 1e-8)) {
   if (rmsprop_) momentum_ = 0;
 }
 
@@ -57,11 +57,11 @@ ClaimedElement ClaimedUpdate::element(const ClaimedTensor& tensor, double rate,
                                       double of_norms) const {
   const bool adapts = tensor.adapts && tensor.gradient > 0 && tensor.weights > 0;
   const double trust = trust_ * tensor.weights / (tensor.gradient + tensor.decay * tensor.weights);
-  double factor = 1, step_of = rate;  // lars has the rate in its velocities
+  double factor = 1, step_factor = rate;  // lars has the rate in its velocities
   if (clips_ && adapts) factor = std::min(1.0, trust / rate);
   if (optimizer_ == "lars") {
     factor = adapts ? rate * trust : rate;
-    step_of = 1;
+    step_factor = 1;
   }
   const double of_terms = roundings_of_update * u + of_norms, g = factor * gradient.value,
                w = decoupled_ ? 0 : factor * tensor.decay * weight;
@@ -104,9 +104,9 @@ ClaimedElement ClaimedUpdate::element(const ClaimedTensor& tensor, double rate,
         roundings_of_update * u * (std::abs(step.value) + std::abs(tensor.decay * weight));
   }
   if (is_lamb() && tensor.adapts && tensor.weights > 0 && tensor.directions > 0)
-    step_of *= tensor.weights / tensor.directions;
-  const double off = step_of * step.value;
-  after.weight = {weight - off, step_of * step.error +
+    step_factor *= tensor.weights / tensor.directions;
+  const double off = step_factor * step.value;
+  after.weight = {weight - off, step_factor * step.error +
                                     (roundings_of_update * u + of_norms) * std::abs(off) +
                                     2 * u * (std::abs(weight) + std::abs(off)) + least_normal};
   return after;

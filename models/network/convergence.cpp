@@ -31,7 +31,7 @@ constexpr std::size_t nodes_of_check = 6;
 constexpr std::int64_t steps_between_oracles = 8;
 
 /// Steps of an epoch, each of so many batches; batches that are left over are not used.
-std::int64_t steps_of(const Batches& training, std::int64_t passes) {
+std::int64_t count_steps(const Batches& training, std::int64_t passes) {
   if (training.steps() < passes)
     throw InputError(
         fmt::format("--accumulate {}: an epoch has {} batches ({}). Use fewer, or smaller ones.",
@@ -39,9 +39,9 @@ std::int64_t steps_of(const Batches& training, std::int64_t passes) {
   return training.steps() / passes;
 }
 
-Schedule schedule_of(const Batches& training, std::int64_t passes,
-                     const ConvergenceSettings& settings) {
-  const std::int64_t steps = steps_of(training, passes);
+Schedule make_schedule(const Batches& training, std::int64_t passes,
+                       const ConvergenceSettings& settings) {
+  const std::int64_t steps = count_steps(training, passes);
   return Schedule({settings.rate, settings.warmup_epochs * steps, settings.epochs * steps, steps,
                    settings.decay});
 }
@@ -58,10 +58,10 @@ class Training {
         settings_(settings),
         oracle_(settings.oracle),
         passes_(trainer.settings().accumulate),
-        steps_(steps_of(training, passes_)),
-        schedule_(schedule_of(training, passes_, settings)),
+        steps_(count_steps(training, passes_)),
+        schedule_(make_schedule(training, passes_, settings)),
         checkpoint_(trainer, training, ranks, settings) {
-    made_.found.passed = true;
+    made_.verification.passed = true;
   }
 
   Convergence run() {
@@ -89,7 +89,7 @@ class Training {
     }
     if (oracle_ != nullptr) {
       oracle_->end(made_, settings_.restart);
-      add(oracle_->found(), "in the training");
+      add(oracle_->verification(), "in the training");
     }
     return std::move(made_);
   }
@@ -186,7 +186,7 @@ class Training {
     rehearses_ = false;
     if (oracle_ != nullptr) oracle_->rehearse(false);
     const LeftOut left_out(clock_);
-    trainer_.exchange(state);
+    trainer_.swap_state(state);
     training_.start(data);
     --made_.steps;
     ++rehearsed_;
@@ -216,7 +216,7 @@ class Training {
     StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_check, seed);
     const Evaluation evaluation = evaluator_.evaluate(
         validation_, &check, oracle_ == nullptr ? nullptr : &oracle_->evaluation());
-    add(check.found, fmt::format("in the validation after epoch {}", result.epoch));
+    add(check.verification, fmt::format("in the validation after epoch {}", result.epoch));
     clock_.leave_out(evaluation.check_seconds);
     // The same validation was counted before the checkpoint was written.
     if (score_) clock_.leave_out(clock_.counted() - before);
@@ -224,7 +224,8 @@ class Training {
     result.evaluation = evaluation;
     result.seconds = clock_.counted();
     result.ended_unix_s = clock_.unix_s();
-    if (!std::isfinite(evaluation.loss) && !made_.found.passed) throw Diverged(made_.found.reason);
+    if (!std::isfinite(evaluation.loss) && !made_.verification.passed)
+      throw Diverged(made_.verification.reason);
     if (!std::isfinite(evaluation.loss))
       throw Diverged(
           fmt::format("training diverged: the loss of validation is {} after epoch {}. Use a "
@@ -269,7 +270,7 @@ class Training {
     if (oracle_ != nullptr) oracle_->begin_step();
     const auto load_next = [this, checked] {
       const auto start = Clock::now();
-      const Batch& batch = next_of(training_, ranks_);
+      const Batch& batch = take_next(training_, ranks_);
       trainer_.load(batch.images, batch.labels);
       made_.input_seconds += seconds_since(start);
       if (oracle_ != nullptr) oracle_->take(batch);
@@ -295,20 +296,20 @@ class Training {
     judged_step(rate, &check, load_next, updates, seed);
     if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, trainer_.loss(), true, true);
     overflowed_ = trainer_.overflowed();
-    if (!overflowed_) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
+    if (!overflowed_) add(check.verification, fmt::format("in epoch {}", epoch_ + 1));
     clock_.leave_out(clock_.counted() - before);
     return trainer_.loss();
   }
 
   void add(const Verification& checked, const std::string& when) {
-    made_.found.checked += checked.checked;
-    made_.found.wrong_elements += checked.wrong_elements;
-    if (!checked.passed) made_.found.fail(checked.reason + ", " + when);
+    made_.verification.checked += checked.checked;
+    made_.verification.wrong_elements += checked.wrong_elements;
+    if (!checked.passed) made_.verification.fail(checked.reason + ", " + when);
   }
 
   void add_checkpoint() {
     if (const std::string fault = checkpoint_.fault(); !fault.empty())
-      made_.found.fail(fault + ", in a checkpoint");
+      made_.verification.fail(fault + ", in a checkpoint");
   }
 
   /// All ranks alike, since they have judged the step alike.
@@ -388,7 +389,7 @@ class Training {
 
 void expect_trainable(const Batches& training, std::int64_t accumulate,
                       const ConvergenceSettings& settings) {
-  (void)schedule_of(training, accumulate, settings);
+  (void)make_schedule(training, accumulate, settings);
 }
 
 Convergence train(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,

@@ -70,7 +70,8 @@ struct Convergence {
   double input_seconds = 0;       ///< time for which steps waited for their images
   double checkpoint_seconds = 0;  ///< of the last checkpoint
   std::int64_t checkpoint_bytes = 0;
-  Verification found;  ///< of a checked step in each epoch, and a checked batch in each validation
+  Verification
+      verification;  ///< of a checked step in each epoch, and a checked batch in each validation
 };
 
 /// Thrown on all ranks if a training has diverged.

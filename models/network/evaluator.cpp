@@ -50,7 +50,7 @@ void Evaluator::run(StepCheck* check) {
   if (check == nullptr) return executor_->run(Phase::forward);
   for (std::size_t i = 0; i < executor_->graph().nodes.size(); ++i)
     if (check->nodes.contains(i))
-      run_checked(*executor_, i, budget_of_node, check->seed + i, check->found);
+      run_checked(*executor_, i, budget_of_node, check->seed + i, check->verification);
     else
       executor_->run_node(i);
 }
@@ -74,7 +74,7 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
           : static_cast<std::int64_t>(check->seed % static_cast<std::uint64_t>(batches.steps()));
   double seconds[] = {0, 0};  // of the other batches, and of the checked one
   for (std::int64_t step = 0; step < batches.steps(); ++step) {
-    const Batch& batch = next_of(batches, ranks_);
+    const Batch& batch = take_next(batches, ranks_);
     labels.assign(batch.labels.begin(), batch.labels.end());
     // Images that are not there get any label, and do not count.
     std::replace(labels.begin(), labels.end(), std::int64_t{-1}, std::int64_t{0});

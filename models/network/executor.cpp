@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-std::size_t bytes_of(const GraphValue& value, std::int64_t elements) {
+std::size_t count_bytes(const GraphValue& value, std::int64_t elements) {
   return static_cast<std::size_t>(elements) * size_of(value.type);
 }
 
@@ -46,7 +46,7 @@ const std::string name_of_fp32(name(DataType::fp32)), name_of_fp64(name(DataType
 
 Executor::Executor(Graph graph, const ExecutorSettings& settings)
     : graph_(std::move(graph)), settings_(settings) {
-  const std::vector<std::string> references = dimension::backends_of("reference");
+  const std::vector<std::string> references = dimension::list_backends("reference");
   const auto plain = [&](const std::string& backend) {
     return std::ranges::count(references, backend) > 0;
   };
@@ -58,7 +58,7 @@ Executor::Executor(Graph graph, const ExecutorSettings& settings)
 Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
                                                  Plugins& plugins, Communicator& ranks) {
   using Made = std::unique_ptr<Executor>;
-  Result<Made> all_made = made_on_all<Made>(ranks, [&]() -> Result<Made> {
+  Result<Made> all_made = make_on_all<Made>(ranks, [&]() -> Result<Made> {
     Made own(new Executor(std::move(graph), settings));
     own->fuse(plugins, ranks);
     if (std::string why = own->make_candidates(plugins, ranks); !why.empty())
@@ -71,7 +71,7 @@ Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSett
   return all_made;
 }
 
-TensorSpec Executor::spec_of(ValueIndex index) const {
+TensorSpec Executor::make_spec(ValueIndex index) const {
   const GraphValue& value = graph_.values[index];
   TensorSpec spec = plain_tensor(value.name, Role::input, value.type, value.dims);
   if (value.dims.size() == 4 && !row_major_ && (!value.filters || filters_last()))
@@ -82,7 +82,7 @@ TensorSpec Executor::spec_of(ValueIndex index) const {
 std::string Executor::why_not_layout(const GraphNode& node, const Candidate& candidate) const {
   for (const TensorSpec& spec : candidate.operation->arguments()) {
     if (is_scratch(spec) || candidate.shares(spec)) continue;
-    TensorSpec ours = spec_of(node.tensors.at(spec.name));
+    TensorSpec ours = make_spec(node.tensors.at(spec.name));
     if (spec.dims.size() == ours.dims.size() + 1 && spec.dims.front() == 1)
       ours = in_one_group(std::move(ours));
     const bool same = spec.dims == ours.dims
@@ -160,7 +160,7 @@ void Executor::allocate() {
     }
   std::size_t persistent = 0;
   for (std::size_t v = 0; v < count; ++v) {
-    const std::size_t bytes = bytes_of(graph_.values[v], graph_.elements(v));
+    const std::size_t bytes = count_bytes(graph_.values[v], graph_.elements(v));
     if (graph_.values[v].storage == Storage::planned)
       lifetimes[v].bytes = lifetimes[v].first <= lifetimes[v].last ? bytes : 0;  // 0: fuse()
     else if (graph_.values[v].storage == Storage::persistent && !settings_.memory.contains(v))
@@ -198,7 +198,7 @@ void Executor::allocate() {
   places_.resize(count);
   for (std::size_t v = 0; v < count; ++v) {
     const GraphValue& value = graph_.values[v];
-    const std::size_t bytes = in_lines(bytes_of(value, graph_.elements(v)));
+    const std::size_t bytes = in_lines(count_bytes(value, graph_.elements(v)));
     if (value.storage == Storage::planned) {
       places_[v] = within(arena_, plan.offsets[v]);
     } else if (value.storage == Storage::persistent) {
@@ -210,7 +210,7 @@ void Executor::allocate() {
   for (std::size_t v = 0; v < count; ++v)
     if (graph_.values[v].storage == Storage::part) place_part(v);
   if (graph_.lags()) bind_swapped();
-  for (std::size_t v = 0; v < count; ++v) tensors_.push_back(tensor_of(v));
+  for (std::size_t v = 0; v < count; ++v) tensors_.push_back(make_tensor(v));
   for (std::size_t v = 0; v < count; ++v)
     if (const std::vector<double>& all = graph_.values[v].constant; !all.empty())
       device_->put(*tensors_[v], [&all](std::int64_t first, std::span<double> out) {
@@ -247,7 +247,7 @@ void Executor::fill(void* place, unsigned char with, std::size_t bytes) const {
 }
 
 void Executor::clear(ValueIndex value) {
-  fill(places_[value].get(), 0, bytes_of(graph_.values[value], graph_.elements(value)));
+  fill(places_[value].get(), 0, count_bytes(graph_.values[value], graph_.elements(value)));
 }
 
 void Executor::place_part(ValueIndex value) {
@@ -256,8 +256,8 @@ void Executor::place_part(ValueIndex value) {
       within(places_[part.whole], static_cast<std::size_t>(part.offset) * size_of(part.type));
 }
 
-std::unique_ptr<Tensor> Executor::tensor_of(ValueIndex value) const {
-  TensorSpec spec = spec_of(value);
+std::unique_ptr<Tensor> Executor::make_tensor(ValueIndex value) const {
+  TensorSpec spec = make_spec(value);
   spec.memory = [place = places_[value]](std::size_t) { return place; };
   return device_->allocate(spec);
 }
@@ -303,7 +303,7 @@ void Executor::bind_swapped() {
   swap_places();
   swapped_tensors_.resize(graph_.values.size());
   for (ValueIndex v = 0; v < graph_.values.size(); ++v)
-    if (is_swapped(v)) swapped_tensors_[v] = tensor_of(v);
+    if (is_swapped(v)) swapped_tensors_[v] = make_tensor(v);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto& tensors = graph_.nodes[i].tensors;
     if (std::none_of(tensors.begin(), tensors.end(),
@@ -352,13 +352,13 @@ void Executor::run(Phase phase) {
     return runs_[i] > 0 && candidates_[i].front().device == device_;
   });
   const std::int64_t before = runs_[nodes.front()];
-  recordings_.run(key_of(phase, swapped_), device_->stream(), warm, one_by_one);
+  recordings_.run(make_key(phase, swapped_), device_->stream(), warm, one_by_one);
   // A recording submits its nodes without run_node(); one that fails has only counted them.
   const std::int64_t missed = before + 1 - runs_[nodes.front()];
   for (const std::size_t i : nodes) runs_[i] += missed;
 }
 
-double Executor::seconds_of(Candidate& candidate) const {
+double Executor::measure_seconds(Candidate& candidate) const {
   Stream& stream = candidate.device->stream();
   Hold hold(stream, !candidate.early.in_vain());
   stream.mark(0);
@@ -371,7 +371,7 @@ double Executor::seconds_of(Candidate& candidate) const {
 
 double Executor::run_timed(std::size_t node) {
   Candidate& candidate = candidates_[node].front();
-  const double seconds = seconds_of(candidate);
+  const double seconds = measure_seconds(candidate);
   if (!candidate.early.why().empty()) host_included_[node] = candidate.early.why();
   return seconds;
 }
@@ -427,7 +427,7 @@ void Executor::poison() {
   fill(arena_.get(), 0xff, arena_bytes_);
   if (sums_) fill(sums_.get(), 0xff, sums_bytes_);
   const auto spoil = [&](ValueIndex value) {
-    fill(places_[value].get(), 0xff, bytes_of(graph_.values[value], graph_.elements(value)));
+    fill(places_[value].get(), 0xff, count_bytes(graph_.values[value], graph_.elements(value)));
   };
   for (const ValueIndex value :
        {graph_.logits, graph_.losses, graph_.correct, graph_.correlations, graph_.confusion})

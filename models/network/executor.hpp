@@ -122,7 +122,7 @@ class Executor {
   const Choice& choice(std::size_t node) const { return candidates_[node].front().choice; }
   /// True if the stream submits the phase as one recording.
   bool recorded(Phase phase) const {
-    return recordings_.has(key_of(phase, false)) || recordings_.has(key_of(phase, true));
+    return recordings_.has(make_key(phase, false)) || recordings_.has(make_key(phase, true));
   }
   const Recordings& recordings() const { return recordings_; }
   /// The backend and algorithm that compute each node, for ExecutorSettings::chosen. A backend that
@@ -171,7 +171,7 @@ class Executor {
     void count_scratch();                       ///< of the operation: `scratch` and `has_prologue`
   };
 
-  static int key_of(Phase phase, bool swapped) {
+  static int make_key(Phase phase, bool swapped) {
     return 2 * static_cast<int>(phase) + (swapped ? 1 : 0);
   }
 
@@ -195,25 +195,25 @@ class Executor {
   void leave_out_large();
   void expect_equal_candidates(Communicator& ranks) const;
   std::string why_not_layout(const GraphNode& node, const Candidate& candidate) const;
-  TensorSpec spec_of(ValueIndex value) const;
+  TensorSpec make_spec(ValueIndex value) const;
   void allocate();
   bool is_host() const;
   std::shared_ptr<void> allocated(std::size_t bytes) const;
   void fill(void* place, unsigned char with, std::size_t bytes) const;
   Binding binding(const Candidate& candidate, std::size_t node) const;
-  std::unique_ptr<Tensor> tensor_of(ValueIndex value) const;
+  std::unique_ptr<Tensor> make_tensor(ValueIndex value) const;
   bool is_swapped(ValueIndex value) const;
   void place_part(ValueIndex value);
   void swap_places();
   void bind_swapped();
   void run(Candidate& candidate) const;
-  double seconds_of(Candidate& candidate) const;
+  double measure_seconds(Candidate& candidate) const;
   std::vector<double> seconds_of_all(std::vector<Candidate>& all) const;
   std::string why_not(std::size_t node, Communicator& ranks, bool& wrong);
 
   Graph graph_;
   ExecutorSettings settings_;
-  Recordings recordings_;                             ///< by key_of()
+  Recordings recordings_;                             ///< by make_key()
   std::map<Phase, std::vector<std::size_t>> phases_;  ///< the nodes of each phase, in order
   std::vector<std::int64_t> runs_;                    ///< by node
   std::vector<std::string> host_included_;            ///< by node

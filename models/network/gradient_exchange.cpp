@@ -74,7 +74,7 @@ void GradientExchange::plan_buckets(std::size_t bucket_bytes) {
   }
 }
 
-Call GradientExchange::call_of(const Bucket& bucket, ValueIndex in) const {
+Call GradientExchange::make_call(const Bucket& bucket, ValueIndex in) const {
   const Graph& graph = executor_.graph();
   const Buffer all{executor_.memory(in).get(), graph.elements(in), graph.value(in).type};
   const Buffer part = all.part(bucket.first, bucket.count);
@@ -86,7 +86,7 @@ void GradientExchange::prepare() {
   for (const ValueIndex in : {executor_.graph().gradients, executor_.graph().lagged}) {
     if (in == Graph::none) continue;
     for (const Bucket& bucket : buckets_) {
-      const Call call = call_of(bucket, in);
+      const Call call = make_call(bucket, in);
       if (const std::string why = adding_.why_not(call); !why.empty())
         throw CaseError("the ranks cannot add gradients: " + why);
       adding_.prepare(call);
@@ -97,7 +97,7 @@ void GradientExchange::prepare() {
 Executed GradientExchange::executed() const {
   Executed executed;
   if (ranks_.size() > 1)
-    adding_.describe(call_of(buckets_.front(), executor_.graph().gradients), executed);
+    adding_.describe(make_call(buckets_.front(), executor_.graph().gradients), executed);
   return executed;
 }
 
@@ -111,7 +111,7 @@ void GradientExchange::begin(std::optional<std::uint64_t> seed) {
 
 void GradientExchange::keep(const Bucket& bucket) {
   std::mt19937_64 random(*seed_ + static_cast<std::uint64_t>(bucket.first));
-  const Call call = call_of(bucket, executor_.graph().gradients);
+  const Call call = make_call(bucket, executor_.graph().gradients);
   const std::size_t size = size_of(call.send.type);
   Device& device = executor_.device();
   bytes_.resize(kept_of_bucket * size);
@@ -131,7 +131,7 @@ void GradientExchange::start(std::size_t bucket) {
   if (staged_) stream.wait();  // so that only communication is counted, not the computation before
   const auto begun = Clock::now();
   now_.requests[bucket] =
-      adding_.start(call_of(buckets_[bucket], executor_.graph().gradients), stream);
+      adding_.start(make_call(buckets_[bucket], executor_.graph().gradients), stream);
   if (staged_) stream.wait();  // for the copy of the sum
   seconds_ += seconds_since(begun);
 }

@@ -95,7 +95,7 @@ class GradientExchange {
   bool lags() const { return executor_.graph().lags(); }
   Sums& read_by_update() { return lags() ? before_ : now_; }
   void plan_buckets(std::size_t bucket_bytes);
-  Call call_of(const Bucket& bucket, ValueIndex in) const;
+  Call make_call(const Bucket& bucket, ValueIndex in) const;
   void keep(const Bucket& bucket);
   void start(std::size_t bucket);
   void start_decided();

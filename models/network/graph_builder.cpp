@@ -122,7 +122,7 @@ ValueIndex GraphBuilder::like(const std::string& name, ValueIndex like) {
   return add_value(name, type_, graph_.values[like].dims);
 }
 
-ValueIndex GraphBuilder::gradient_of(ValueIndex value) {
+ValueIndex GraphBuilder::add_up_gradients(ValueIndex value) {
   std::vector<ValueIndex>& all = gradients_.at(value);
   while (all.size() > 1) {
     const ValueIndex a = all[all.size() - 2], b = all.back(),
@@ -174,7 +174,7 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
   else
     node.join = &join_conv_norm;
   tape_.emplace_back([=, this] {
-    const ValueIndex diff = gradient_of(dst),
+    const ValueIndex diff = add_up_gradients(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
     std::map<std::string, ValueIndex> tensors{{"src", from},
                                               {"diff_dst", diff},
@@ -239,7 +239,7 @@ ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
   tape_.emplace_back([=, this] {
     const ActivationProblem problem(s, ActivationDirection::backward, function, biased, precision_);
     std::map<std::string, ValueIndex> tensors, read = forward_tensors;
-    read["diff_dst"] = gradient_of(dst);
+    read["diff_dst"] = add_up_gradients(dst);
     if (biased) read["diff_bias"] = parameter(bias).gradient;
     ValueIndex diff = read.at("diff_dst");
     for (const TensorSpec& tensor : problem.tensors())
@@ -274,7 +274,8 @@ void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int6
                     bias = add_parameter(layer + ".bias", {classes}, bound, 0);
   const ValueIndex logits = add_value("logits", type_, {batch_, classes});
   product(layer, from, weights, logits);
-  tape_.emplace_back([=, this] { product_backward(layer, from, weights, gradient_of(logits)); });
+  tape_.emplace_back(
+      [=, this] { product_backward(layer, from, weights, add_up_gradients(logits)); });
   graph_.logits_bias = parameter(bias).value;
   add_loss(logits, smoothing, &parameter(bias));
 }
@@ -351,10 +352,10 @@ void GraphBuilder::update(UpdateShape rule, bool lags) {
                                             {"norms", graph_.norms},
                                             {"counts", graph_.counts}};
   if (graph_.stored != Graph::none) tensors["stored"] = graph_.stored;
-  if (loop_of(rule.rule) != UpdateLoop::momentum)
+  if (find_loop(rule.rule) != UpdateLoop::momentum)
     tensors["second"] = graph_.second =
         add_value("second moments", wide_, {0}, Storage::persistent);
-  if (loop_of(rule.rule) == UpdateLoop::moments)
+  if (find_loop(rule.rule) == UpdateLoop::moments)
     tensors["step"] = graph_.step = add_value("update", wide_, {1}, Storage::persistent);
   add_node("parameters", "update", Phase::update, UpdateProblem(std::move(rule), precision_),
            &update_oracle, std::move(tensors));

@@ -183,7 +183,7 @@ class GraphBuilder {
   /// `bias`: of the logits, if the loss adds one.
   void add_loss(ValueIndex logits, double smoothing, const Parameter* bias);
   /// The sum of all gradients of a value; adds nodes that compute it.
-  ValueIndex gradient_of(ValueIndex value);
+  ValueIndex add_up_gradients(ValueIndex value);
   template <class ProblemType, class MakeOracle>
   GraphNode& add_node(const std::string& layer, const std::string& direction, Phase phase,
                       ProblemType problem, MakeOracle oracle,

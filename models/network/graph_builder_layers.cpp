@@ -107,7 +107,7 @@ ValueIndex GraphBuilder::followed(const std::string& layer, ValueIndex sums,
   if (function)
     return activate(layer, sums, *function, add_parameter(layer + ".bias", {dim(sums, 1)}, 0, 0),
                     std::move(before));
-  tape_.emplace_back([=, this] { before(gradient_of(sums)); });
+  tape_.emplace_back([=, this] { before(add_up_gradients(sums)); });
   return sums;
 }
 
@@ -169,7 +169,7 @@ ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMod
                   mode, precision_),
       &pool_oracle, {{"src", from}, {"dst", dst}}, nhwc);
   tape_.emplace_back([=, this] {
-    const ValueIndex diff = gradient_of(dst),
+    const ValueIndex diff = add_up_gradients(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
     std::map<std::string, ValueIndex> tensors{{"diff_dst", diff}, {"diff_src", diff_src}};
     if (mode == PoolMode::max) tensors["src"] = from;
@@ -193,7 +193,7 @@ ValueIndex GraphBuilder::concat(const std::string& layer, const std::vector<Valu
       add_value(layer, type_, {batch_, forward.channels(), s.ih, s.iw});
   add_node(layer, "forward", Phase::forward, forward, &concat_oracle, std::move(tensors), nhwc);
   tape_.emplace_back([=, this] {
-    std::map<std::string, ValueIndex> gradients{{"diff_dst", gradient_of(dst)}};
+    std::map<std::string, ValueIndex> gradients{{"diff_dst", add_up_gradients(dst)}};
     for (std::size_t i = 0; i < from.size(); ++i) {
       const ValueIndex part = like("grad " + graph_.values[from[i]].name, from[i]);
       gradients[fmt::format("diff_src{}", i)] = part;
@@ -217,7 +217,7 @@ ValueIndex GraphBuilder::resize(const std::string& layer, ValueIndex from, std::
   add_node(layer, "forward", Phase::forward, problem(ResizeDirection::forward), &resize_oracle,
            {{"src", from}, {"dst", dst}}, nhwc);
   tape_.emplace_back([=, this] {
-    const ValueIndex diff = gradient_of(dst),
+    const ValueIndex diff = add_up_gradients(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
     add_node(layer, "backward", Phase::backward, problem(ResizeDirection::backward), &resize_oracle,
              {{"diff_dst", diff}, {"diff_src", diff_src}}, nhwc);
@@ -237,7 +237,7 @@ ValueIndex GraphBuilder::dropout(const std::string& layer, ValueIndex from, doub
            DropoutProblem(s, DropoutDirection::forward, precision_), &dropout_oracle,
            {{"src", from}, {"counter", graph_.passes}, {"dst", dst}}, nhwc);
   tape_.emplace_back([=, this] {
-    const ValueIndex diff = gradient_of(dst),
+    const ValueIndex diff = add_up_gradients(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
     add_node(layer, "backward", Phase::backward,
              DropoutProblem(s, DropoutDirection::backward, precision_), &dropout_oracle,

@@ -15,7 +15,7 @@ ValueIndex GraphBuilder::add(const std::string& layer, ValueIndex a, ValueIndex 
   add_node(layer, "forward", Phase::forward, SumProblem(graph_.elements(dst), precision_),
            &sum_oracle, {{"a", a}, {"b", b}, {"dst", dst}});
   tape_.emplace_back([=, this] {
-    const ValueIndex diff = gradient_of(dst);
+    const ValueIndex diff = add_up_gradients(dst);
     add_gradient(a, diff);
     add_gradient(b, diff);
   });

@@ -49,7 +49,7 @@ std::vector<double> of_images(const std::vector<double>& all, std::size_t batch,
 /// The results of a pass, by name.
 using Results = std::vector<std::pair<std::string, std::vector<double>>>;
 
-Results results_of(const Executor& executor) {
+Results read_results(const Executor& executor) {
   const Graph& graph = executor.graph();
   return {{"logits", read_logits(executor)}, {"losses", read_values(executor, graph.losses)}};
 }
@@ -80,7 +80,7 @@ void compare_with_fp64(const Executor& executor, const Results& is, const Result
 Results results_in_fp64(const Executor& executor, const Network& network,
                         const std::vector<std::size_t>& images, int threads, Plugins& plugins) {
   ExecutorSettings plain;
-  plain.backends = dimension::backends_of("reference");
+  plain.backends = dimension::list_backends("reference");
   plain.device = "cpu";
   plain.threads = threads;
   const auto alone = serial_communicator();
@@ -99,7 +99,7 @@ Results results_in_fp64(const Executor& executor, const Network& network,
     if (value != Graph::none)
       put_values(reference, value, of_images(read_values(executor, source), batch, images));
   reference.run(Phase::forward);
-  return results_of(reference);
+  return read_results(reference);
 }
 
 using Memory = std::map<ValueIndex, std::shared_ptr<void>>;  // as ExecutorSettings::memory
@@ -129,10 +129,11 @@ Result<Memory> learnt(const TrainerSettings& settings, Plugins& plugins) {
 }
 
 /// An executor for `batch` images, with the parameters that a training has learnt.
-Result<std::unique_ptr<Executor>> made_for(const TrainerSettings& settings, Plugins& plugins,
-                                           Communicator& ranks, double* fill_seconds = nullptr) {
+Result<std::unique_ptr<Executor>> make_executor(const TrainerSettings& settings, Plugins& plugins,
+                                                Communicator& ranks,
+                                                double* fill_seconds = nullptr) {
   const auto start = Clock::now();
-  auto memory = made_on_all<Memory>(ranks, [&] { return learnt(settings, plugins); });
+  auto memory = make_on_all<Memory>(ranks, [&] { return learnt(settings, plugins); });
   if (auto* refusal = std::get_if<Unsupported>(&memory)) return std::move(*refusal);
   if (fill_seconds != nullptr) *fill_seconds = seconds_since(start);
   ExecutorSettings executor_settings = settings.executor;
@@ -153,7 +154,7 @@ class InferenceWorkload final : public Workload {
         memory_(memory),
         seconds_(std::move(seconds)) {
     const auto start = Clock::now();
-    load_random(*executor_, seed_of(0));
+    load_random(*executor_, make_seed(0));
     executor_->measure(ranks_);
     seconds_["choose_backends"] = seconds_since(start);
   }
@@ -168,7 +169,7 @@ class InferenceWorkload final : public Workload {
   void begin_audit(Audit kind) override {
     other_images_ = kind == Audit::new_inputs;
     if (other_images_)
-      load_random(*executor_, seed_of(++draws_));
+      load_random(*executor_, make_seed(++draws_));
     else
       executor_->poison();
   }
@@ -176,7 +177,7 @@ class InferenceWorkload final : public Workload {
   Verification end_audit() override {
     const Verification verification = judge_last_run("in the timed phase");
     if (other_images_) {
-      load_random(*executor_, seed_of(0));
+      load_random(*executor_, make_seed(0));
       executor_->run(Phase::forward);  // so that results are of these images if this was the last
     }
     other_images_ = false;
@@ -185,7 +186,7 @@ class InferenceWorkload final : public Workload {
 
   Verification verify_before() override {
     const auto start = Clock::now();
-    peak_memory_ = memory_.peak_of(
+    peak_memory_ = memory_.measure_peak(
         [this] {
           executor_->poison();  // touches all of it
           executor_->run(Phase::forward);
@@ -224,7 +225,7 @@ class InferenceWorkload final : public Workload {
     return verification;
   }
 
-  Executed executed() const override { return executed_of(*executor_, run_.trainer); }
+  Executed executed() const override { return make_executed(*executor_, run_.trainer); }
   std::map<std::string, double> work() const override { return run_.amounts; }
   std::map<std::string, double> take_done() override {
     const NetworkWork work = work_count_.take(*executor_, ranks_);
@@ -241,7 +242,7 @@ class InferenceWorkload final : public Workload {
   std::vector<LayerTime> layers() const override { return layers_; }
 
  private:
-  std::uint64_t seed_of(int draw) const {
+  std::uint64_t make_seed(int draw) const {
     return run_.trainer.seed + static_cast<std::uint64_t>(draw) * 1000003 +
            static_cast<std::uint64_t>(ranks_.rank()) * 7919;
   }
@@ -267,7 +268,7 @@ class InferenceWorkload final : public Workload {
     if (!form.whole()) return compare_form(form, of_form);
     const auto batch = static_cast<std::size_t>(run_.trainer.batch);
     std::set<std::size_t> chosen;
-    std::mt19937_64 random(seed_of(0));
+    std::mt19937_64 random(make_seed(0));
     while (std::ssize(chosen) < form.images) chosen.insert(random() % batch);
     images_.assign(chosen.begin(), chosen.end());
     expected_ = results_in_fp64(*executor_, run_.trainer.network, images_,
@@ -282,21 +283,21 @@ class InferenceWorkload final : public Workload {
     settings.executor.memory.clear();
     const auto alone = serial_communicator();
     settings.executor.chosen = executor_->chosen();
-    auto result = made_for(settings, plugins_, *alone);
+    auto result = make_executor(settings, plugins_, *alone);
     if (std::holds_alternative<Unsupported>(result)) {  // the choice was for the whole network
       settings.executor.chosen.clear();
-      result = made_for(settings, plugins_, *alone);
+      result = make_executor(settings, plugins_, *alone);
     }
     if (const auto* const refusal = std::get_if<Unsupported>(&result))
       throw CaseError("the network cannot be checked: " + refusal->reason);
     Executor& executor = *std::get<std::unique_ptr<Executor>>(result);
-    load_random(executor, seed_of(0));
+    load_random(executor, make_seed(0));
     executor.measure(*alone);
     executor.run(Phase::forward);
     std::vector<std::size_t> images(static_cast<std::size_t>(form.images));
     std::iota(images.begin(), images.end(), 0);
     compare_with_fp64(
-        executor, results_of(executor),
+        executor, read_results(executor),
         results_in_fp64(executor, form.network, images, settings.executor.threads, plugins_),
         tolerance(), verification);
   }
@@ -321,7 +322,7 @@ class InferenceWorkload final : public Workload {
   Verification judge_last_run(const std::string& when) {
     Verification verification;
     verification.passed = true;
-    const Results last = results_of(*executor_);
+    const Results last = read_results(*executor_);
     if (!other_images_ && !expected_.empty()) {
       Results some = last;
       for (auto& [name, values] : some)
@@ -334,20 +335,20 @@ class InferenceWorkload final : public Workload {
     };
     // The scores are of the same logits: if two are nearly equal, their rounding decides a score.
     const std::vector<double> scores = read_scores(*executor_);
-    run_checked(*executor_, executor_->graph().nodes.size() - 1, budget_of_node, seed_of(checks_),
+    run_checked(*executor_, executor_->graph().nodes.size() - 1, budget_of_node, make_seed(checks_),
                 verification);
     as_before({relative_difference(scores, read_scores(*executor_)),
                repeated_tolerance(run_.trainer.precision), "scores"},
               scores.size());
     checked_run(verification);
-    const Results checked = results_of(*executor_);
-    std::vector<Trainer::Difference> differences = differences_of(last, checked);
+    const Results checked = read_results(*executor_);
+    std::vector<Trainer::Difference> differences = find_differences(last, checked);
     if (verification.passed && may_spread(run_.trainer.precision, differences))
       spread_ = std::max(spread_, allow_spread(
                                       run_.trainer,
                                       [&](bool every) {
                                         checked_run(verification, every);
-                                        return differences_of(results_of(*executor_), checked);
+                                        return find_differences(read_results(*executor_), checked);
                                       },
                                       differences));
     for (std::size_t i = 0; i < last.size(); ++i) as_before(differences[i], last[i].second.size());
@@ -356,7 +357,8 @@ class InferenceWorkload final : public Workload {
     return verification;
   }
 
-  std::vector<Trainer::Difference> differences_of(const Results& is, const Results& should) const {
+  std::vector<Trainer::Difference> find_differences(const Results& is,
+                                                    const Results& should) const {
     std::vector<Trainer::Difference> all;
     for (std::size_t i = 0; i < is.size(); ++i)
       all.push_back({relative_difference(is[i].second, should[i].second),
@@ -367,7 +369,7 @@ class InferenceWorkload final : public Workload {
   /// `every`: compares all operations with their oracles.
   void checked_run(Verification& verification, bool every = false) {
     const std::size_t count = executor_->graph().nodes.size();
-    const std::uint64_t seed = seed_of(0) + static_cast<std::uint64_t>(++checks_) * 65537;
+    const std::uint64_t seed = make_seed(0) + static_cast<std::uint64_t>(++checks_) * 65537;
     std::mt19937_64 random(seed);
     std::set<std::size_t> checked{count - 1};  // the loss
     while (checked.size() < std::min(nodes_of_pass + 1, count)) checked.insert(random() % count);
@@ -405,7 +407,7 @@ Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Pl
   std::map<std::string, double> seconds{{"create", run.create_seconds}};
   const MemoryUse memory_use(run.trainer.executor, plugins);
   const auto start = Clock::now();
-  auto executor = made_for(run.trainer, plugins, ranks, &seconds["fill"]);
+  auto executor = make_executor(run.trainer, plugins, ranks, &seconds["fill"]);
   if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
   if (std::string why = std::get<std::unique_ptr<Executor>>(executor)->why_unused(); !why.empty())
     return Unsupported{std::move(why)};

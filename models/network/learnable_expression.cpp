@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 /// A loading of 64 and a factor of 256 make a quarter of a wave.
-std::int32_t loading_of(std::uint32_t byte) { return static_cast<std::int32_t>(byte / 2) - 64; }
+std::int32_t decode_loading(std::uint32_t byte) { return static_cast<std::int32_t>(byte / 2) - 64; }
 
 }  // namespace
 
@@ -24,8 +24,8 @@ LearnableExpression::LearnableExpression(std::int64_t elements, std::uint64_t se
     const auto first = static_cast<std::int32_t>(choice(words[0], factors)),
                next = static_cast<std::int32_t>(choice(words[1], factors - 1));
     loadings_.push_back({static_cast<std::int32_t>(words[2] & 0xFFFFu), first,
-                         (first + 1 + next) % factors, loading_of(words[3] & 0xFFu),
-                         loading_of(words[3] >> 8 & 0xFFu)});
+                         (first + 1 + next) % factors, decode_loading(words[3] & 0xFFu),
+                         decode_loading(words[3] >> 8 & 0xFFu)});
   }
 }
 

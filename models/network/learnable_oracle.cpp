@@ -39,7 +39,7 @@ std::int64_t swing(std::int64_t phase) {
 }
 
 /// The sum of two bytes, around 0.
-std::int64_t noise_of(std::uint64_t seed, std::int64_t number, std::int64_t element) {
+std::int64_t draw_noise(std::uint64_t seed, std::int64_t number, std::int64_t element) {
   const std::uint64_t word =
       drawn(seed, number, element / 8, of_noise)[static_cast<std::size_t>(element % 8 / 2)];
   const std::uint64_t pair = element % 2 == 0 ? word % 65536 : word / 65536;
@@ -77,7 +77,7 @@ double LearnableOracle::at(std::int64_t number, std::int64_t row, std::int64_t c
                                               modulo(column + right, side_), colour),
                      multiplied = (product - modulo(product, 256)) / 256;  // rounded down
   const std::int64_t element = (row * side_ + column) * 3 + colour;
-  return static_cast<double>(multiplied + constant + 100 * noise_of(seed_, number, element)) /
+  return static_cast<double>(multiplied + constant + 100 * draw_noise(seed_, number, element)) /
          16384;
 }
 
@@ -110,7 +110,7 @@ double learnable_expression(std::uint64_t seed, std::int64_t number, std::int64_
                              loading(words[3] % 256) * factor(first) +
                              loading(words[3] / 256 % 256) * factor(second),
                      height = 3 * swing(phase), quarter = (height - modulo(height, 4)) / 4;
-  return 0.5 + static_cast<double>(quarter + 4 * noise_of(seed, number, element)) / 16384;
+  return 0.5 + static_cast<double>(quarter + 4 * draw_noise(seed, number, element)) / 16384;
 }
 
 FieldOracle::FieldOracle(const InputShape& shape, std::uint64_t seed, std::int64_t number)
@@ -133,7 +133,7 @@ FieldOracle::FieldOracle(const InputShape& shape, std::uint64_t seed, std::int64
   }
 }
 
-std::int64_t FieldOracle::right_of(const Vortex& vortex, std::int64_t column) const {
+std::int64_t FieldOracle::measure_right(const Vortex& vortex, std::int64_t column) const {
   const std::int64_t right = modulo(column - vortex.column, shape_.width);
   return 2 * right > shape_.width ? right - shape_.width : right;
 }
@@ -141,7 +141,7 @@ std::int64_t FieldOracle::right_of(const Vortex& vortex, std::int64_t column) co
 /// 256 at the centre, 128 at the radius, and 0 where the square of the distance is twice as large.
 std::int64_t FieldOracle::strength(const Vortex& vortex, std::int64_t row,
                                    std::int64_t column) const {
-  const std::int64_t down = row - vortex.row, right = right_of(vortex, column),
+  const std::int64_t down = row - vortex.row, right = measure_right(vortex, column),
                      square = vortex.radius * vortex.radius, distance = down * down + right * right;
   return distance >= 2 * square ? 0 : 128 * (2 * square - distance) / square;
 }
@@ -157,7 +157,7 @@ std::optional<std::int64_t> FieldOracle::distance(const River& river, std::int64
 
 std::int64_t FieldOracle::label(std::int64_t row, std::int64_t column) const {
   for (const Vortex& vortex : vortices_) {
-    const std::int64_t down = row - vortex.row, right = right_of(vortex, column);
+    const std::int64_t down = row - vortex.row, right = measure_right(vortex, column);
     if (down * down + right * right <= vortex.radius * vortex.radius) return 1;
   }
   for (const River& river : rivers_)
@@ -167,7 +167,7 @@ std::int64_t FieldOracle::label(std::int64_t row, std::int64_t column) const {
 
 double FieldOracle::at(std::int64_t row, std::int64_t column, std::int64_t channel) const {
   std::int64_t sum =
-      25 * noise_of(seed_, number_, (row * shape_.width + column) * shape_.channels + channel);
+      25 * draw_noise(seed_, number_, (row * shape_.width + column) * shape_.channels + channel);
   for (std::int64_t k = 0; k < 2; ++k) {
     const Drawn words = drawn(seed_, number_, 2 * channel + k, of_weather);
     const std::int64_t across = within(words[0], 1, 3) * column * 65536 / shape_.width,
@@ -179,7 +179,7 @@ double FieldOracle::at(std::int64_t row, std::int64_t column, std::int64_t chann
     const std::int64_t strong = strength(vortex, row, column),
                        sign = 2 * row < shape_.height ? 1 : -1;
     if (channel == 0) sum -= 192 * strong * (row - vortex.row) * sign / vortex.radius;
-    if (channel == 1) sum += 192 * strong * right_of(vortex, column) * sign / vortex.radius;
+    if (channel == 1) sum += 192 * strong * measure_right(vortex, column) * sign / vortex.radius;
     if (channel == 2) sum -= 192 * strong;
     if (channel == 3) sum += 96 * strong;
   }

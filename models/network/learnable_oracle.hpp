@@ -52,7 +52,7 @@ class FieldOracle {
     std::int64_t row, first, length, bend, phase;
   };
   /// The distance of a pixel from a centre, with columns the shorter way round.
-  std::int64_t right_of(const Vortex& vortex, std::int64_t column) const;
+  std::int64_t measure_right(const Vortex& vortex, std::int64_t column) const;
   std::int64_t strength(const Vortex& vortex, std::int64_t row, std::int64_t column) const;
   /// Rows between a pixel and the river's centre; nothing where the river does not flow.
   std::optional<std::int64_t> distance(const River& river, std::int64_t row,

@@ -16,8 +16,8 @@ using nlohmann::json;
 
 constexpr double deviations = 6;
 
-bool is_of(const json& settings, const json& free, const Settings& asked,
-           const std::vector<Dimension>& dimensions) {
+bool matches(const json& settings, const json& free, const Settings& asked,
+             const std::vector<Dimension>& dimensions) {
   return std::all_of(dimensions.begin(), dimensions.end(), [&](const Dimension& axis) {
     if (!axis.field.empty() || std::count(free.begin(), free.end(), axis.name) > 0) return true;
     const std::string& value = asked.at(axis.name);
@@ -27,12 +27,12 @@ bool is_of(const json& settings, const json& free, const Settings& asked,
 }
 
 /// The bands of the losses of each epoch, in `trainings` (one list of losses each).
-std::vector<std::pair<double, double>> bands_of(const json& trainings) {
+std::vector<std::pair<double, double>> read_bands(const json& trainings) {
   std::vector<std::pair<double, double>> bands;
   for (std::size_t epoch = 0; epoch < trainings.front().size(); ++epoch) {
     std::vector<double> losses;
     for (const json& training : trainings) losses.push_back(training.at(epoch));
-    bands.push_back(band_of(losses));
+    bands.push_back(compute_band(losses));
   }
   return bands;
 }
@@ -56,15 +56,15 @@ std::optional<LossBand> loss_band(const Settings& settings,
     for (const json& band : file.at("bands")) {
       json all = file.at("settings");
       all.update(band.at("settings"));
-      if (!is_of(all, file.at("free"), settings, dimensions)) continue;
+      if (!matches(all, file.at("free"), settings, dimensions)) continue;
       return LossBand{name + " " + band.at("name").get<std::string>(), band.at("seeds").size(),
-                      bands_of(band.at("training_loss")), bands_of(band.at("validation_loss"))};
+                      read_bands(band.at("training_loss")), read_bands(band.at("validation_loss"))};
     }
   }
   return std::nullopt;
 }
 
-std::pair<double, double> band_of(const std::vector<double>& losses) {
+std::pair<double, double> compute_band(const std::vector<double>& losses) {
   const auto n = static_cast<double>(losses.size());
   double mean = 0, squares = 0;
   for (const double loss : losses) mean += std::log(loss) / n;

@@ -38,7 +38,7 @@ std::optional<LossBand> loss_band(const Settings& settings,
 /// logarithms, times sqrt(1 + 1/n) for the uncertainty of the mean, on both sides of the mean. If
 /// the logarithms are normal, with n = 10 one further training in 5000 is outside (Student's t with
 /// 9 degrees of freedom).
-std::pair<double, double> band_of(const std::vector<double>& losses);
+std::pair<double, double> compute_band(const std::vector<double>& losses);
 
 /// The reason with the first loss that is outside, or the first epoch between the first and the
 /// last one that is missing or has no band; "" if there is none. Losses are of training and, where

@@ -26,8 +26,8 @@ double MemoryUse::bytes() const {
   return std::max(0.0, free_ - static_cast<double>(gpu_->memory_available()));
 }
 
-double MemoryUse::peak_of(const std::function<void()>& work, std::size_t least,
-                          Communicator& ranks) const {
+double MemoryUse::measure_peak(const std::function<void()>& work, std::size_t least,
+                               Communicator& ranks) const {
   PeakMemory();  // forgets the peak until now
   work();
   const double peak = bytes();

@@ -22,7 +22,8 @@ class MemoryUse {
   /// candidates hold their tensors in fp64): the rank's that needs the most. 0, too, if it is less
   /// than `least` on a rank, the bytes that the network has allocated and `work` touches: it then
   /// uses memory that an earlier case has left resident. Collective.
-  double peak_of(const std::function<void()>& work, std::size_t least, Communicator& ranks) const;
+  double measure_peak(const std::function<void()>& work, std::size_t least,
+                      Communicator& ranks) const;
 
  private:
   Device* gpu_ = nullptr;  ///< null: the network is on the host

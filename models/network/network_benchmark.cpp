@@ -25,7 +25,7 @@ namespace {
 /// The distance of the seeds of two trials: more than a run draws.
 constexpr std::uint64_t seeds_of_trial = 2654435761;
 
-NetworkProblem problem_of(const std::string& benchmark, const NetworkSettings& network) {
+NetworkProblem make_network_problem(const std::string& benchmark, const NetworkSettings& network) {
   const TrainerSettings& trainer = network.run.trainer;
   std::optional<StepTraffic> traffic;
   if (network.run.parallel.kind == WayKind::sync)
@@ -95,13 +95,13 @@ std::vector<std::string> NetworkBenchmark::candidates(const Case& selected) cons
 
 std::shared_ptr<const Problem> NetworkBenchmark::problem(const Case& selected) const {
   return std::make_shared<NetworkProblem>(
-      problem_of(name(), typed_settings<NetworkSettings>(selected)));
+      make_network_problem(name(), typed_settings<NetworkSettings>(selected)));
 }
 
 std::vector<double> NetworkBenchmark::working_sets(const Case& selected) const {
   const auto& network = typed_settings<NetworkSettings>(selected);
   const TrainerSettings& trainer = network.run.trainer;
-  return problem_of(name(), network).working_sets(trainer.batch, trainer.precision);
+  return make_network_problem(name(), network).working_sets(trainer.batch, trainer.precision);
 }
 
 Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected,
@@ -115,7 +115,7 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   const std::string why_not = why_not_threads(run.trainer.executor.threads).value_or("");
   if (std::string why = fault_of_any(why_not, context.ranks); !why.empty())
     return Unsupported{std::move(why)};
-  run.amounts = problem_of(name(), asked).amounts();
+  run.amounts = make_network_problem(name(), asked).amounts();
   run.definition = definition(settings.at("problem"));
   expect_layers(run.trainer.network, settings, run.definition);
   if (asked.inference) {

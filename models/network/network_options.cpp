@@ -234,8 +234,8 @@ std::vector<Dimension> of_ranks() {
           {}, {"sync"}, "", "sync"),
       make_dimension("wire", "type in which gradients are sent; none: their own",
                      {"none", "fp16", "bf16"}, {"none"}, "", "none"),
-      found_dimension("ranks", "r"),
-      found_dimension("nodes", "n"),
+      determined_dimension("ranks", "r"),
+      determined_dimension("nodes", "n"),
       dimension::threads(),
       dimension::device()};
 }

@@ -132,7 +132,7 @@ void complete_optimizer(Settings& settings, Learning& learning) {
   const Learning usual;
   settings["weight_decay"] = fmt::format("{}", learning.weight_decay);
   learning.rule = update_rule(settings.at("optimizer"));
-  const UpdateLoop loop = loop_of(learning.rule);
+  const UpdateLoop loop = find_loop(learning.rule);
   if (loop == UpdateLoop::rmsprop) learning.momentum = 0;  // PyTorch's default
   if (loop != UpdateLoop::moments) {
     learning.beta1 = usual.beta1;
@@ -151,16 +151,16 @@ void complete_optimizer(Settings& settings, Learning& learning) {
 }
 
 /// Candidates for each operation, in the order of preference.
-std::vector<std::string> backends_of(const std::string& backend, const std::string& device) {
-  std::vector<std::string> all = dimension::backends_of("networks on " + device);
+std::vector<std::string> parse_backends(const std::string& backend, const std::string& device) {
+  std::vector<std::string> all = dimension::list_backends("networks on " + device);
   if (device != "cpu") return backend == measured ? all : std::vector{backend};
-  if (std::ranges::count(dimension::backends_of("reference"), backend) > 0) return {backend};
+  if (std::ranges::count(dimension::list_backends("reference"), backend) > 0) return {backend};
   if (backend != measured) {  // it, and one other beside the fallbacks
     std::erase(all, backend);
     if (all.size() > 1) all.resize(1);
     all.insert(all.begin(), backend);
   }
-  for (std::string& fallback : dimension::backends_of("fallback"))
+  for (std::string& fallback : dimension::list_backends("fallback"))
     if (fallback != backend) all.push_back(std::move(fallback));
   return all;
 }
@@ -171,7 +171,7 @@ void read_trainer(const SettingsReader& reader, TrainerSettings& trainer) {
   trainer.control = read_control(reader.text("control"));
   trainer.learning.narrow_gradients = reader.is("weight_gradients", "16bit");
   trainer.executor.wide_products = !reader.is("emulate", "none");
-  trainer.executor.backends = backends_of(reader.text("backend"), reader.text("device"));
+  trainer.executor.backends = parse_backends(reader.text("backend"), reader.text("device"));
   trainer.executor.measured = reader.is("backend", measured);
   trainer.executor.device = reader.text("device");
 }
@@ -222,7 +222,7 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
         "--smoothing {} is for networks with one label a sample, and {} is none. Leave it out.",
         settings.at("smoothing"), trainer.network.family));
   settings["schedule"] = to_text(convergence.decay);
-  read.run.parallel = parallel_of(reader.text("parallel"));
+  read.run.parallel = parse_parallel(reader.text("parallel"));
   settings["parallel"] = to_text(read.run.parallel);
   read.images = trainer.batch * replicas(read.run.parallel, started.ranks) * trainer.accumulate;
   complete_data(settings, reader, read.run.data, convergence.epochs);

@@ -15,9 +15,9 @@
 namespace assay {
 namespace {
 
-Expectation expectation_of(const Oracle& oracle, const TensorSpec& spec,
-                           const std::shared_ptr<const Inputs>& inputs, const Executed& executed,
-                           double budget, std::uint64_t seed) {
+Expectation make_expectation(const Oracle& oracle, const TensorSpec& spec,
+                             const std::shared_ptr<const Inputs>& inputs, const Executed& executed,
+                             double budget, std::uint64_t seed) {
   Expectation expected;
   if (const auto whole = oracle.whole(spec)) {
     expected.whole = whole;
@@ -74,14 +74,14 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
   device.stream().wait();
   if (Prover* const prover = device.prover()) node.oracle->use(*prover);
   const auto inputs = std::make_shared<Inputs>();
-  const auto sum_of = [&](Tensor& tensor) {
+  const auto scan_tensor = [&](Tensor& tensor) {
     const ChecksumWeights weights(tensor.spec().dims, seed);
     return device.scan(tensor, {}, &weights);
   };
-  std::map<Tensor*, Scanned> before;
+  std::map<Tensor*, ScanResult> before;
   for (Tensor* const tensor : executor.arguments(index)) {
     const TensorSpec& spec = tensor->spec();
-    if (spec.role == Role::input) before.emplace(tensor, sum_of(*tensor));
+    if (spec.role == Role::input) before.emplace(tensor, scan_tensor(*tensor));
     // It is read before the operation runs: an operation that spoils an input would be judged by
     // what it has made of it.
     if (is_input(spec))
@@ -94,14 +94,16 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
   device.stream().wait();
   // Operations that read a spoilt input later are right by what they read: only the sums tell.
   for (const auto& [tensor, was] : before)
-    if (const Scanned is = sum_of(*tensor); is.bad != was.bad || (is.bad == 0 && is.sum != was.sum))
+    if (const ScanResult is = scan_tensor(*tensor);
+        is.bad != was.bad || (is.bad == 0 && is.sum != was.sum))
       result.fail(fmt::format("{} by {} changed its input {}", node.text(),
                               executor.choice(index).text(), tensor->spec().name));
   const Executed executed = executor.executed(index);
   for (Tensor* const tensor : executor.arguments(index)) {
     const TensorSpec& spec = tensor->spec();
     if (!is_output(spec)) continue;
-    const Expectation expected = expectation_of(*node.oracle, spec, inputs, executed, budget, seed);
+    const Expectation expected =
+        make_expectation(*node.oracle, spec, inputs, executed, budget, seed);
     const std::string where = fmt::format("{} by {}", node.text(), executor.choice(index).text());
     const OutputCheck check = check_output(device, *tensor, expected);
     judge(check, where, result);

@@ -53,7 +53,7 @@ struct Squares {
 struct Comparison {
   Verification verification;
   struct Difference {
-    std::string of;
+    std::string name;
     std::size_t at, count;  ///< elements in the buffer of gradients
     double relative;
     bool zero;
@@ -113,8 +113,8 @@ struct Side {
 };
 
 /// A side after its forward pass.
-Result<Side> made(const TrainerSettings& settings, const ParityForm& form, Plugins& plugins,
-                  Communicator& ranks) {
+Result<Side> make_side(const TrainerSettings& settings, const ParityForm& form, Plugins& plugins,
+                       Communicator& ranks) {
   Graph graph = gradient_graph(form.network, form.images, settings.precision, settings.learning,
                                {settings.seed, ranks.rank()});
   ExecutorSettings executor_settings = settings.executor;
@@ -134,17 +134,17 @@ Result<Side> made(const TrainerSettings& settings, const ParityForm& form, Plugi
 /// A backend that suits the whole network need not suit a form of it.
 Result<Side> tried_side(TrainerSettings settings, const ParityForm& form, Plugins& plugins,
                         Communicator& ranks) {
-  auto side = made(settings, form, plugins, ranks);
+  auto side = make_side(settings, form, plugins, ranks);
   if (form.whole() || settings.executor.chosen.empty() || std::holds_alternative<Side>(side))
     return side;
   settings.executor.chosen.clear();
-  return made(settings, form, plugins, ranks);
+  return make_side(settings, form, plugins, ranks);
 }
 
 TrainerSettings in_plain_fp64(TrainerSettings settings) {
   settings.precision = Precision::fp64;
   settings.loss_scale = {LossScaleSettings::Kind::none};
-  settings.executor.backends = dimension::backends_of("reference");
+  settings.executor.backends = dimension::list_backends("reference");
   settings.executor.device = "cpu";
   settings.executor.wide_products = false;
   settings.executor.chosen.clear();
@@ -238,7 +238,7 @@ void leave_undecided(Comparison& all, Executor& is, Executor& should, DataType s
   all.verification.reason = fmt::format(
       "{} of the network differs by {:.3g} of its 2-norm from fp64, but its terms "
       "cancel (rounding alone may change it by {:.3g}). Use a wider network, or a higher precision",
-      all.gradients.front().of, all.gradients.front().relative,
+      all.gradients.front().name, all.gradients.front().relative,
       most_roundings(stored) * changes.front());
 }
 
@@ -350,7 +350,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
       parity_form(settings.network, parity_batch, pass,
                   here ? std::optional(settings.precision) : std::nullopt, limits);
   auto tried = tried_side(settings, form, plugins, *alone);
-  auto reference = made(in_plain_fp64(settings), form, plugins, *alone);
+  auto reference = make_side(in_plain_fp64(settings), form, plugins, *alone);
   for (const auto* const side : {&tried, &reference})
     if (const auto* const refusal = std::get_if<Unsupported>(side))
       throw CaseError("the network cannot be checked: " + refusal->reason);

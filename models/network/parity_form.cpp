@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 /// Bytes of all values, as if they lived at the same time.
-double bytes_of(const Graph& graph) {
+double count_bytes(const Graph& graph) {
   double all = 0;
   for (ValueIndex v = 0; v < graph.values.size(); ++v)
     if (const GraphValue& value = graph.values[v]; value.storage != Storage::part)
@@ -38,8 +38,8 @@ ParityForm parity_form(const Network& network,
     for (std::int64_t count = images(*form); count > 0; count = count > 1 ? 1 : 0) {
       const Graph plain = pass(*form, count, Precision::fp64);
       const bool whole = form->descriptor == network.descriptor;
-      double need = bytes_of(plain) + bytes_of_two(plain);
-      if (tried) need += bytes_of(pass(*form, count, *tried));
+      double need = count_bytes(plain) + bytes_of_two(plain);
+      if (tried) need += count_bytes(pass(*form, count, *tried));
       if (whole) {
         flops = plain.flops();
         bytes = need;

@@ -53,10 +53,10 @@ class SortedFilters {
       : SortedFilters(first, second, taps) {
     for_each([&](double& here, std::size_t there) { here = filters[there]; });
   }
-  const double* of(std::int64_t tap, std::int64_t first) const {
+  const double* row(std::int64_t tap, std::int64_t first) const {
     return values_.data() + (tap * first_ + first) * second_;
   }
-  double* of(std::int64_t tap, std::int64_t first) {
+  double* row(std::int64_t tap, std::int64_t first) {
     return values_.data() + (tap * first_ + first) * second_;
   }
   void add_to(std::vector<double>& filters) {
@@ -69,7 +69,7 @@ class SortedFilters {
     for (std::int64_t tap = 0; tap < taps_; ++tap)
       for (std::int64_t i = 0; i < first_; ++i)
         for (std::int64_t j = 0; j < second_; ++j)
-          body(of(tap, i)[j], place((i * second_ + j) * taps_ + tap));
+          body(row(tap, i)[j], place((i * second_ + j) * taps_ + tap));
   }
   std::int64_t first_, second_, taps_;
   std::vector<double> values_;
@@ -115,7 +115,7 @@ ReferencePass::Node ReferencePass::conv(const std::string& layer, const Node& fr
   w.for_each_tap([&](std::int64_t src, std::int64_t tap, std::int64_t dst) {
     const double* const in = from->values.data() + src;
     for (std::int64_t output = 0; output < channels; ++output) {
-      const double* const weight = weights.of(tap, output);
+      const double* const weight = weights.row(tap, output);
       double sum = 0;
       for (std::int64_t input = 0; input < inputs; ++input) sum += in[input] * weight[input];
       to->values[place(dst + output)] += sum;
@@ -128,8 +128,8 @@ ReferencePass::Node ReferencePass::conv(const std::string& layer, const Node& fr
       double* const of_in = from->gradients.data() + src;
       for (std::int64_t output = 0; output < channels; ++output) {
         const double g = to->gradients[place(dst + output)];
-        const double* const weight = weights.of(tap, output);
-        double* const of_weight = of_weights.of(tap, output);
+        const double* const weight = weights.row(tap, output);
+        double* const of_weight = of_weights.row(tap, output);
         for (std::int64_t input = 0; input < inputs; ++input) {
           of_in[input] += g * weight[input];
           of_weight[input] += g * in[input];
@@ -163,7 +163,7 @@ ReferencePass::Node ReferencePass::deconv(const std::string& layer, const Node& 
     for (std::int64_t input = 0; input < inputs; ++input) {
       const double in = from->values[place(small + input)];
       for (std::int64_t output = 0; output < channels; ++output)
-        out[output] += in * weights.of(tap, input)[output];
+        out[output] += in * weights.row(tap, input)[output];
     }
   });
   tape_.emplace_back([=, this] {
@@ -174,8 +174,8 @@ ReferencePass::Node ReferencePass::deconv(const std::string& layer, const Node& 
         const double in = from->values[place(small + input)];
         double of_in = 0;
         for (std::int64_t output = 0; output < channels; ++output) {
-          of_in += g[output] * weights.of(tap, input)[output];
-          of_weights.of(tap, input)[output] += g[output] * in;
+          of_in += g[output] * weights.row(tap, input)[output];
+          of_weights.row(tap, input)[output] += g[output] * in;
         }
         from->gradients[place(small + input)] += of_in;
       }

@@ -13,7 +13,7 @@ constexpr double momentum_of_running = 0.1;
 /// `--rate` is stated for so many images in a step.
 constexpr double images_of_stated_rate = 256;
 
-double norm_of(const std::vector<double>& values) {
+double compute_norm(const std::vector<double>& values) {
   double squares = 0;
   for (const double value : values) squares += value * value;
   return std::sqrt(squares);
@@ -111,9 +111,9 @@ void ReferenceTrainer::update_by_moments(const std::string& name, ReferenceParam
     if (!inside) step[i] += decay * parameter.values[i];
   }
   double rate = claims_.rate;
-  if (claims_.optimizer == "lamb" && parameter.decays && norm_of(step) > 0 &&
-      norm_of(parameter.values) > 0)
-    rate *= norm_of(parameter.values) / norm_of(step);
+  if (claims_.optimizer == "lamb" && parameter.decays && compute_norm(step) > 0 &&
+      compute_norm(parameter.values) > 0)
+    rate *= compute_norm(parameter.values) / compute_norm(step);
   for (std::size_t i = 0; i < g.size(); ++i) parameter.values[i] -= rate * step[i];
 }
 
@@ -124,8 +124,8 @@ void ReferenceTrainer::update(const Gradients& gradients) {
                        claims_.optimizer.ends_with("rmsprop") || claims_.optimizer == "lamb";
   for (auto& [name, parameter] : parameters_) {
     std::vector<double> g = gradients.at(name);
-    const double decay = parameter.decays ? claims_.decay : 0, of_w = norm_of(parameter.values),
-                 of_g = norm_of(g);
+    const double decay = parameter.decays ? claims_.decay : 0,
+                 of_w = compute_norm(parameter.values), of_g = compute_norm(g);
     const bool adapts = parameter.decays && of_w > 0 && of_g > 0;
     const double trust = adapts ? claims_.trust * of_w / (of_g + decay * of_w) : 1;
     if (moments) {

@@ -61,13 +61,13 @@ Data data_of_step(const ReferenceNetwork& small, int step, std::size_t ranks, st
   return all;
 }
 
-std::string layer_of(const Parameter& parameter) {
+std::string name_layer(const Parameter& parameter) {
   return parameter.name.substr(0, parameter.name.rfind('.'));
 }
 
 /// So that no normalization follows the layer.
 bool has_bias(const Graph& graph, const Parameter& parameter) {
-  const std::string bias = layer_of(parameter) + ".bias";
+  const std::string bias = name_layer(parameter) + ".bias";
   return std::ranges::find(graph.parameters, bias, &Parameter::name) != graph.parameters.end();
 }
 
@@ -170,7 +170,7 @@ struct ChangeSums {
 TrainingDifference difference(const Trainer& trainer, const std::vector<double>& weights,
                               const ReferenceParameters& expected) {
   const Graph& graph = trainer.graph();
-  const std::string last = layer_of(graph.parameters.back());
+  const std::string last = name_layer(graph.parameters.back());
   const double u = unit_roundoff(graph.value(graph.weights).type);
   TrainingDifference all;
   if (graph.parameters.size() != expected.size()) {
@@ -188,7 +188,7 @@ TrainingDifference difference(const Trainer& trainer, const std::vector<double>&
       return all;
     }
     const ChangeSums sums(weights.data() + parameter.offset, by->second);
-    const bool is_last = layer_of(parameter) == last, is_weights = parameter.dims.size() > 1;
+    const bool is_last = name_layer(parameter) == last, is_weights = parameter.dims.size() > 1;
     if (!is_last && !is_weights) {
       small.emplace(small.value_or(ChangeSums())).add(sums);
       continue;
@@ -279,7 +279,7 @@ SmallTraining as_claimed(const TrainerSettings& settings, double rate,
       training_difference(settings, rate, small, ReferenceClaims(claims), plugins, ranks,
                           gradients),
       training_tolerance(operands, ranks.size() > 1 && claims.at("wire") != "none"), ""};
-  if (loop_of(settings.learning.rule) != UpdateLoop::momentum && operands != DataType::fp64)
+  if (find_loop(settings.learning.rule) != UpdateLoop::momentum && operands != DataType::fp64)
     training.allowed = with_moments(training.allowed, size_of(operands) == 2);
   return training;
 }
@@ -312,7 +312,7 @@ void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
   settings.executor.chosen = trainer.executor().chosen();
   std::vector<SmallTraining> all{
       as_claimed(settings, rate, small, claims, plugins, ranks, gradients)};
-  if (loop_of(settings.learning.rule) != UpdateLoop::momentum &&
+  if (find_loop(settings.learning.rule) != UpdateLoop::momentum &&
       size_of(operand_type(settings.precision)) == 2)
     all.push_back(by_sgd_in_fp32(settings, rate, small, claims, plugins, ranks));
   for (const auto& [is, allowed, how] : all) {

@@ -116,7 +116,7 @@ std::vector<Trainer::Difference> Trainer::differences(const State& state) const 
   };
   const UpdateRule rule = settings_.learning.rule;
   const double rate = numbers(graph().rate)[0];
-  const bool moments = loop_of(rule) != UpdateLoop::momentum;
+  const bool moments = find_loop(rule) != UpdateLoop::momentum;
   const DataType type = graph().value(graph().weights).type;
   // They are in the order of state_values().
   const std::vector<Distance> velocity =

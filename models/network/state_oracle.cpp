@@ -49,7 +49,7 @@ struct Initial {
 };
 
 /// Filters have four dimensions; only a dense layer has a matrix.
-Initial initial_of(const std::string& name, const NetworkDefinition& network) {
+Initial find_initial(const std::string& name, const NetworkDefinition& network) {
   const DefinedParameters& defined = network.parameters;
   const bool is_bias = name.ends_with(".bias");
   const auto entry = defined.find(name.substr(0, name.rfind('.')) + ".weight");
@@ -135,7 +135,7 @@ void add_fingerprints(std::span<const double> running, const LossScaleState& sca
                                            scale.steps, scale.skipped, scale.skipped_in_row);
 }
 
-Fingerprints fingerprints_of(Trainer& trainer) {
+Fingerprints take_fingerprints(Trainer& trainer) {
   const Graph& graph = trainer.graph();
   Fingerprints fingerprints;
   const std::pair<const char*, ValueIndex> values[] = {{"velocity", graph.velocity},
@@ -166,7 +166,7 @@ std::string fault_of_start(Trainer& trainer, const std::string& problem,
   Weights weights{graph, read_bytes(trainer.executor(), graph.weights), {}};
   if (graph.stored != Graph::none) weights.rounded = read_bytes(trainer.executor(), graph.stored);
   for (const Parameter& parameter : graph.parameters) {
-    const Initial initial = initial_of(parameter.name, network);
+    const Initial initial = find_initial(parameter.name, network);
     if (std::string fault = fault_of_parameter(weights, parameter, initial, seed); !fault.empty())
       return fault;
   }

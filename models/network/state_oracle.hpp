@@ -20,7 +20,7 @@ std::uint64_t fingerprint(std::span<const std::byte> bytes);
 /// "waiting gradients", "running statistics", "loss scale"), as read from the device. No sum may be
 /// in progress. It does not use Trainer::save().
 using Fingerprints = std::map<std::string, std::string>;
-Fingerprints fingerprints_of(Trainer& trainer);
+Fingerprints take_fingerprints(Trainer& trainer);
 /// Adds the fingerprints of the numbers that are not on the device.
 void add_fingerprints(std::span<const double> running, const LossScaleState& scale,
                       Fingerprints& fingerprints);

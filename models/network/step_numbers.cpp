@@ -79,7 +79,7 @@ std::string StepNumbers::why_not_rate(double told, double images) const {
                      images * steps_ / seconds_);
 }
 
-double StepNumbers::median_of(double StepSeconds::*phase) const {
+double StepNumbers::compute_median(double StepSeconds::*phase) const {
   std::vector<double> seconds;
   seconds.reserve(steps_seconds_.size());
   for (const StepSeconds& step : steps_seconds_) seconds.push_back(step.*phase);
@@ -93,9 +93,9 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
   std::map<std::string, Metric> all_metrics = concerns_.metrics();
   all_metrics.merge(std::map<std::string, Metric>{
       {"input_percent", {all > 0 ? 100 * input_ / all : 0, "%", "lower"}},
-      {"forward_s", {median_of(&StepSeconds::forward), "s", "lower"}},
-      {"backward_s", {median_of(&StepSeconds::backward), "s", "lower"}},
-      {"update_s", {median_of(&StepSeconds::update), "s", "lower"}},
+      {"forward_s", {compute_median(&StepSeconds::forward), "s", "lower"}},
+      {"backward_s", {compute_median(&StepSeconds::backward), "s", "lower"}},
+      {"update_s", {compute_median(&StepSeconds::update), "s", "lower"}},
       {"exposed_communication_percent",
        {all > 0 ? 100 * sum_.exposed_communication / all : 0, "%", "lower"}}});
   if (control_messages_ > 0)
@@ -181,7 +181,7 @@ std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& la
   return all;
 }
 
-Executed executed_of(const Executor& executor, const TrainerSettings& settings) {
+Executed make_executed(const Executor& executor, const TrainerSettings& settings) {
   const Precision precision = settings.precision;
   std::map<std::string, int> nodes;
   for (const Choice& choice : executor.chosen()) ++nodes[choice.backend];

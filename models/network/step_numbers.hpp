@@ -29,7 +29,7 @@ class StepNumbers {
   std::map<std::string, Metric> metrics() const;
 
  private:
-  double median_of(double StepSeconds::*phase) const;
+  double compute_median(double StepSeconds::*phase) const;
 
   StepSeconds sum_;
   std::vector<StepSeconds> steps_seconds_;
@@ -63,6 +63,6 @@ std::vector<std::map<std::string, double>> epoch_numbers(const Convergence& conv
 
 /// "executed" of a row: how many operations each backend computes, and whether arithmetic is
 /// emulated.
-Executed executed_of(const Executor& executor, const TrainerSettings& settings);
+Executed make_executed(const Executor& executor, const TrainerSettings& settings);
 
 }  // namespace assay

@@ -130,7 +130,7 @@ Executed Trainer::executed_sum() const { return exchange_->executed(); }
 
 void Trainer::run_node(std::size_t node, StepCheck* check) {
   if (check != nullptr && check->nodes.contains(node))
-    run_checked(*executor_, node, budget_of_node, check->seed + node, check->found);
+    run_checked(*executor_, node, budget_of_node, check->seed + node, check->verification);
   else if (!node_seconds_.empty())
     node_seconds_[node] += executor_->run_timed(node);
   else
@@ -176,7 +176,7 @@ void Trainer::save(State& state) {
   state.own = exchange_->own_before();
 }
 
-void Trainer::exchange(State& state) {
+void Trainer::swap_state(State& state) {
   expect_ended();
   const bool dynamic = settings_.loss_scale.kind == LossScaleSettings::Kind::dynamic;
   if (state.waiting_scale != 0 &&

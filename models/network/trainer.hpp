@@ -50,7 +50,7 @@ struct StepCheck {
   /// with a lag those of the step before, also for one rank.
   bool gradient_sum = false;
   std::uint64_t seed = 1;
-  Verification found;
+  Verification verification;
 };
 
 /// Seconds of the phases of a step.
@@ -122,7 +122,7 @@ class Trainer {
   void save(State& state);
   /// Exchanges the trainer's state with `state` and continues from that. InputError if these
   /// settings cannot give the state (its loss scale, or waiting gradients without a lag).
-  void exchange(State& state);
+  void swap_state(State& state);
   /// The distance of a tensor from that of an equal run, as a part of its 2-norm.
   struct Difference {
     double relative = 0, allowed = 0;
@@ -187,8 +187,8 @@ class Trainer {
   void judge(bool finite, double scale);
   void arrive();
   void leave();
-  double lap();                ///< waits for all work; seconds since the last lap
-  void end_of(double& phase);  ///< adds the lap, without the communication in it, to the phase
+  double lap();                 ///< waits for all work; seconds since the last lap
+  void add_lap(double& phase);  ///< adds the lap, without the communication in it, to the phase
   double batch_loss() const;
   std::vector<ValueIndex> state_values() const;
   void copy_result(ValueIndex value, std::size_t at);

@@ -82,7 +82,7 @@ double Trainer::lap() {
   return seconds;
 }
 
-void Trainer::end_of(double& phase) {
+void Trainer::add_lap(double& phase) {
   const double communication = exchange_->take_seconds();
   phase += lap() - communication;
   seconds_.exposed_communication += communication;
@@ -114,10 +114,10 @@ std::int64_t Trainer::steps_begun() const {
 /// Forward and backward pass; within the last one the ranks begin to add.
 void Trainer::run_pass(bool last, StepCheck* check) {
   run_phase(Phase::forward, last, check);
-  end_of(seconds_.forward);
+  add_lap(seconds_.forward);
   run_phase(Phase::backward, last, check);
   run_phase(Phase::accumulate, last, check);
-  end_of(seconds_.backward);
+  add_lap(seconds_.backward);
 }
 
 void Trainer::run_passes(StepCheck* check, const std::function<void()>& load_next) {
@@ -179,7 +179,7 @@ void Trainer::wait_in_step(StepCheck* check, const std::function<void()>& load_n
   exchange_->take_seconds();  // of control messages in wait(), which lap() has
   leave();
   if (check != nullptr && check->gradient_sum && (ranks_.size() > 1 || graph().lags()))
-    exchange_->check(check->found);
+    exchange_->check(check->verification);
   update(check);
   leave_results();
   take_results();

@@ -12,7 +12,7 @@ void TrainingBurn::load_data(std::size_t) {
 
 void TrainingBurn::restore() {
   Trainer::State begin = begin_;
-  trainer_.exchange(begin);
+  trainer_.swap_state(begin);
 }
 
 void TrainingBurn::run_once() {
@@ -52,7 +52,7 @@ Verification TrainingBurn::check_outputs() {
   restore();
   Verification verification = checks_.make("in the burn-in");
   checks_.compare(learnt, begin_, "a step of the burn-in", verification);
-  trainer_.exchange(learnt);
+  trainer_.swap_state(learnt);
   return verification;
 }
 

@@ -55,7 +55,7 @@ json decisive(const Trainer& trainer, const Batches& training, const Communicato
   return all;
 }
 
-std::string text_of(const json& value) {
+std::string quote_value(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -106,7 +106,7 @@ Checkpoint TrainingCheckpoint::open() const {
     for (const auto& [name, value] : decisive_.items())
       if (its.contains(name) && its.at(name) != value)
         throw InputError(fmt::format("{}: its {} is {}, here {}. Continue with the same.", file,
-                                     name, text_of(its.at(name)), text_of(value)));
+                                     name, quote_value(its.at(name)), quote_value(value)));
     if (its != decisive_)
       throw InputError(fmt::format("{}: its settings are {}, here {}. Continue with the same.",
                                    file, its.dump(), decisive_.dump()));
@@ -164,7 +164,7 @@ CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const
   const json bad_samples = allgather_json(progress.bad_samples, ranks_);
   Fingerprints own;
   throw_on_all(ranks_, [&] {
-    if (ranks_.rank() == 0) own = fingerprints_of(trainer_);
+    if (ranks_.rank() == 0) own = take_fingerprints(trainer_);
   });
   add_fingerprints(state.running, state.loss_scale, own);
   std::vector<CheckpointBlob> blobs;
@@ -244,8 +244,8 @@ TrainingProgress TrainingCheckpoint::read() const {
   checkpoint.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
   state.waiting_scale = stored.waiting_scale;
   state.loss_scale = stored.loss_scale;
-  trainer_.exchange(state);
-  compare(checkpoint, fingerprints_of(trainer_));
+  trainer_.swap_state(state);
+  compare(checkpoint, take_fingerprints(trainer_));
   return stored.progress;
 }
 

@@ -31,8 +31,8 @@ LearnableSize learnable_size(const std::string& data) {
   return size;
 }
 
-std::shared_ptr<const SampleSet> set_of(const std::string& files, const SampleSetOptions& options,
-                                        std::uint64_t seed) {
+std::shared_ptr<const SampleSet> open_set(const std::string& files, const SampleSetOptions& options,
+                                          std::uint64_t seed) {
   std::shared_ptr<const SampleSet> set = sample_set(files, options, seed);
   if (set->classes() > options.classes)
     throw InputError(fmt::format("{} has {} classes, the network {}. Use --classes {}.", files,
@@ -52,10 +52,10 @@ std::unique_ptr<Batches> file_batches(const TrainingData& data, const std::strin
   settings.rank = share.rank;
   settings.ranks = share.ranks;
   settings.max_bad_samples = data.max_bad_samples;
-  return pipeline_batches(set_of(files, {data.label_base, data.classes}, data.seed), settings);
+  return pipeline_batches(open_set(files, {data.label_base, data.classes}, data.seed), settings);
 }
 
-std::shared_ptr<const LearnableSamples> samples_of(const TrainingData& data) {
+std::shared_ptr<const LearnableSamples> make_samples(const TrainingData& data) {
   return learnable_samples(data.input, data.labels, data.classes, data.seed);
 }
 
@@ -72,7 +72,7 @@ std::string canonical_data(const std::string& data, std::int64_t label_base, std
     return fmt::format("{}:n{}v{}", learnable, size.training, size.validation);
   }
   if (is_generated(data)) return generated_name(data);
-  return set_of(data, {label_base, classes}, 0)->canonical();
+  return open_set(data, {label_base, classes}, 0)->canonical();
 }
 
 void expect_same_classes(const std::string& data, const std::string& validation,
@@ -93,10 +93,10 @@ void expect_same_classes(const std::string& data, const std::string& validation,
 
 void expect_validation(const TrainingData& data) {
   if (is_files(data.data) && !data.validation.empty())
-    set_of(data.validation, {data.label_base, data.classes}, data.seed);
+    open_set(data.validation, {data.label_base, data.classes}, data.seed);
 }
 
-std::vector<std::string> files_of(const TrainingData& data) {
+std::vector<std::string> list_files(const TrainingData& data) {
   if (!is_files(data.data)) return {};
   return sample_set(data.data, {data.label_base, data.classes}, data.seed)->files();
 }
@@ -108,7 +108,7 @@ std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchS
     return resident_batch(settings, share);
   }
   if (is_learnable(data.data))
-    return learnable_batches(samples_of(data), learnable_size(data.data).training, share);
+    return learnable_batches(make_samples(data), learnable_size(data.data).training, share);
   return file_batches(data, data.data, share);
 }
 
@@ -116,7 +116,7 @@ std::unique_ptr<Batches> validation_batches(const TrainingData& data, BatchShare
   share.training = false;
   if (is_resident(data.data)) return nullptr;
   if (is_learnable(data.data))
-    return learnable_batches(samples_of(data), learnable_size(data.data).validation, share);
+    return learnable_batches(make_samples(data), learnable_size(data.data).validation, share);
   return file_batches(data, data.validation.empty() ? data.data : data.validation, share);
 }
 

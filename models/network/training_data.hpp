@@ -44,7 +44,7 @@ bool is_resident(const std::string& data);
 
 bool is_files(const std::string& data);
 /// The files that a training reads; empty for other data.
-std::vector<std::string> files_of(const TrainingData& data);
+std::vector<std::string> list_files(const TrainingData& data);
 
 std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchShare& share);
 /// Null for resident data, which has no validation.

@@ -183,7 +183,7 @@ void TrainingOracle::judge_times(const Convergence& convergence, bool restarted)
   if (2 * short_ones > judged) note(first);
 }
 
-Verification TrainingOracle::found() const {
+Verification TrainingOracle::verification() const {
   Verification verification;
   verification.reason = fault_.empty() ? evaluation_.fault() : fault_;
   verification.passed = verification.reason.empty();

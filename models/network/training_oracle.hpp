@@ -54,7 +54,7 @@ class TrainingOracle {
   void note(const std::string& fault);
 
   /// The faults so far: of this rank, or of any.
-  Verification found() const;
+  Verification verification() const;
 
  private:
   void judge_step(Trainer& trainer, double rate, double loss);

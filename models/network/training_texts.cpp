@@ -51,13 +51,13 @@ std::string reference_text(const TrainingRun& run) {
 }
 
 Executed executed_training(Trainer& trainer, const TrainerSettings& settings) {
-  Executed ran = executed_of(trainer.executor(), settings);
+  Executed ran = make_executed(trainer.executor(), settings);
   const Executed sum = trainer.executed_sum();
   if (!sum.implementation.empty())
     ran.implementation += ", gradients added by " + sum.implementation;
   ran.wire_bits = sum.wire_bits;
   const Learning& learning = settings.learning;
-  if (loop_of(learning.rule) == UpdateLoop::momentum) ran.numbers["momentum"] = learning.momentum;
+  if (find_loop(learning.rule) == UpdateLoop::momentum) ran.numbers["momentum"] = learning.momentum;
   ran.numbers["weight_decay"] = learning.weight_decay;
   if (needs_trust(learning.rule)) ran.numbers["trust_coefficient"] = learning.coefficient;
   return ran;

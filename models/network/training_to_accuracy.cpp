@@ -13,14 +13,14 @@ namespace {
 
 void judge_convergence(const TrainingRun& run, const Convergence& training,
                        Verification& verification) {
-  verification.checked += training.found.checked;
+  verification.checked += training.verification.checked;
   verification.outputs = verification.checked;
-  verification.wrong_elements += training.found.wrong_elements;
+  verification.wrong_elements += training.verification.wrong_elements;
   const Quality quality = run.trainer.network.quality;
   const double score = training.epochs.empty() ? 0 : training.epochs.back().evaluation->score;
-  verification.passed = training.found.passed && (training.reached || run.keep_unreached);
-  if (!training.found.passed)
-    verification.reason = training.found.reason;
+  verification.passed = training.verification.passed && (training.reached || run.keep_unreached);
+  if (!training.verification.passed)
+    verification.reason = training.verification.reason;
   else if (run.band && !(verification.reason = outside(*run.band, training.epochs)).empty())
     verification.passed = false;
   else if (!verification.passed) {

@@ -90,7 +90,7 @@ class TrainingWorkload final : public Workload {
               scale_.see(run_.claims->at("loss_scale"), made_, trainer_->loss_scale().state());
           !why.empty())
         throw WrongResult(why);
-    if (run_.cold) drop_from_cache(files_of(run_.data));
+    if (run_.cold) drop_from_cache(list_files(run_.data));
     if (made_ > 0 && (!run_.convergence.progress || seconds_since(told_) < run_.progress_seconds))
       return;
     if (made_ > 0)
@@ -143,7 +143,7 @@ class TrainingWorkload final : public Workload {
     if (kind == Audit::poisoned_outputs)
       trainer_->executor().poison();
     else if (resident_)
-      load_random(*trainer_, seed_of(++draws_));
+      load_random(*trainer_, make_seed(++draws_));
     // Else the step loads its next images itself. Poison would tell operations of the audit.
   }
 
@@ -162,7 +162,7 @@ class TrainingWorkload final : public Workload {
       if (verification.passed && !learnt.passed) verification = learnt;
     }
     skipped = skipped || trainer_->overflowed();
-    trainer_->exchange(state_);
+    trainer_->swap_state(state_);
     Trainer::State before;
     if (size_of(operand_type(run_.trainer.precision)) == 2) trainer_->save(before);
     const Verification again = checks_.make("in the timed phase");
@@ -303,7 +303,7 @@ class TrainingWorkload final : public Workload {
     return static_cast<double>(run_.trainer.batch * run_.trainer.accumulate * ranks_.size());
   }
 
-  std::uint64_t seed_of(int draw) const {
+  std::uint64_t make_seed(int draw) const {
     return run_.trainer.seed + static_cast<std::uint64_t>(draw) * 1000003 +
            static_cast<std::uint64_t>(ranks_.rank()) * 7919;
   }
@@ -313,7 +313,7 @@ class TrainingWorkload final : public Workload {
   }
 
   void load_next() {
-    const Batch& batch = next_of(*training_, ranks_);
+    const Batch& batch = take_next(*training_, ranks_);
     trainer_->load(batch.images, batch.labels);
     last_ = &batch;
     loaded_ += batch.count;
@@ -336,7 +336,7 @@ class TrainingWorkload final : public Workload {
   /// Opens the data and takes the first batch, on all ranks together: a rank whose files are bad,
   /// or stay in the page cache, must not leave the others waiting.
   void open_data() {
-    if (run_.cold) throw_on_all(ranks_, [&] { make_cold(files_of(run_.data)); });
+    if (run_.cold) throw_on_all(ranks_, [&] { make_cold(list_files(run_.data)); });
     throw_on_all(ranks_, [&] {
       training_ = training_batches(run_.data, share());
       const Batch& batch = training_->next();
@@ -355,7 +355,7 @@ class TrainingWorkload final : public Workload {
 
   /// Measures the memory of the network and one step, before anything is checked.
   void measure_memory() {
-    peak_memory_ = memory_.peak_of(
+    peak_memory_ = memory_.measure_peak(
         [this] {
           trainer_->executor().poison();  // touches all of it
           // With a lag the first step has no update.
@@ -372,13 +372,13 @@ class TrainingWorkload final : public Workload {
     std::vector<std::vector<double>> runs;
     for (int i = 0; i < timed_runs; ++i)
       runs.push_back(trainer_->timed_step(run_.convergence.rate));
-    trainer_->exchange(before);
+    trainer_->swap_state(before);
     layers_ =
         layer_times(trainer_->executor(), runs, static_cast<int>(run_.trainer.accumulate), ranks_);
   }
 
   void converge(Verification& verification) {
-    if (run_.cold) drop_from_cache(files_of(run_.data));
+    if (run_.cold) drop_from_cache(list_files(run_.data));
     const auto validation = validation_batches(run_.data, share());
     const auto count_bad = [&] { return bad_samples({training_.get(), validation.get()}); };
     converged_ = train_to_accuracy(run_, {*trainer_, *training_, *validation, oracle_.get()},

@@ -41,7 +41,7 @@ PartServer::PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator
       ranks_(ranks),
       gradients_(gradients),
       copies_(update.device(), update.bytes()),
-      server_(roles.server_of(ranks.rank())),
+      server_(roles.find_server(ranks.rank())),
       peers_(static_cast<std::size_t>(roles.workers)) {
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     peers_[i].worker = static_cast<int>(i);
@@ -277,7 +277,7 @@ void PartWorker::send(const GradientHead& head) {
       own_->take_own(message.head);
       continue;
     }
-    const int rank = roles_.rank_of(server);
+    const int rank = roles_.find_rank(server);
     message.head_in = ranks_.receive(words(message.answer), rank, tag_of_weights_head, ignored);
     message.weights_in =
         ranks_.receive(part(to.weights.get(), server), rank, tag_of_weights, ignored);
@@ -344,7 +344,7 @@ void PartWorker::end() {
       own_->take_own(message.head);
     else
       message.head_out =
-          ranks_.send(words(message.head), roles_.rank_of(server), tag_of_gradient_head, ignored);
+          ranks_.send(words(message.head), roles_.find_rank(server), tag_of_gradient_head, ignored);
   }
 }
 

@@ -31,9 +31,9 @@ struct AsyncRoles {
   /// Without it, a worker waits for the answer to each gradient, and takes the next batch then.
   std::optional<std::int64_t> bound;
   int servers() const { return static_cast<int>(parts.size()); }
-  int rank_of(int server) const { return first_server + server; }
+  int find_rank(int server) const { return first_server + server; }
   /// The server that a rank is; -1: none.
-  int server_of(int rank) const {
+  int find_server(int rank) const {
     const int server = rank - first_server;
     return server >= 0 && server < servers() ? server : -1;
   }
@@ -176,7 +176,7 @@ class PartWorker {
     double scale = 1;
   };
 
-  bool is_own(int server) const { return roles_.rank_of(server) == ranks_.rank(); }
+  bool is_own(int server) const { return roles_.find_rank(server) == ranks_.rank(); }
   Slot& slot(std::int64_t step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
   /// The part of a server in memory like the whole network's.
   Buffer part(void* whole, int server) const;

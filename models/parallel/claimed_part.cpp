@@ -99,7 +99,7 @@ class ParameterClaim {
 
 }  // namespace
 
-PartValues PartValues::of(const PartUpdate& update) {
+PartValues PartValues::read(const PartUpdate& update) {
   PartValues all;
   std::vector<double>* const to[] = {&all.weights, &all.velocity, &all.second};
   const std::vector<Buffer> state = update.state();

@@ -14,7 +14,7 @@ namespace assay {
 /// The values of the whole network's elements in one part, before or after an update.
 struct PartValues {
   std::vector<double> weights, velocity, second;  ///< second: empty where the rule has none
-  static PartValues of(const PartUpdate& update);
+  static PartValues read(const PartUpdate& update);
 };
 
 struct ClaimedPartUpdate {

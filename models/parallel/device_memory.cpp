@@ -6,7 +6,7 @@ namespace assay {
 
 bool is_of_host(const Device& device) { return device.name() == "cpu"; }
 
-Buffer memory_of(const Executor& executor, ValueIndex value) {
+Buffer find_memory(const Executor& executor, ValueIndex value) {
   const Graph& graph = executor.graph();
   return {executor.memory(value).get(), graph.elements(value), graph.value(value).type};
 }

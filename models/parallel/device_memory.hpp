@@ -15,7 +15,7 @@ namespace assay {
 bool is_of_host(const Device& device);
 
 /// The memory of a value, as the executor's device has it.
-Buffer memory_of(const Executor& executor, ValueIndex value);
+Buffer find_memory(const Executor& executor, ValueIndex value);
 /// The bytes of a buffer of `device`, after all work on its stream.
 std::vector<std::byte> read_bytes(Device& device, const Buffer& from);
 /// Writes to a buffer of `device`, and returns when that is done.

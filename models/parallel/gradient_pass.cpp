@@ -68,7 +68,7 @@ GradientPass::GradientPass(const WayParts& parts)
       batches_(parts.run, parts.ranks),
       first_gradient_(first_gradient_node(parts.whole.graph())) {}
 
-Executor* GradientPass::masks_of(std::int64_t worker) {
+Executor* GradientPass::make_masks(std::int64_t worker) {
   const Executor& own = parts_.whole.executor();
   if (worker == parts_.ranks.rank() || own.graph().passes == Graph::none) return nullptr;
   if (masks_ && worker == masks_worker_) return masks_.get();
@@ -89,7 +89,7 @@ Executor* GradientPass::masks_of(std::int64_t worker) {
 
 double GradientPass::run(const PassSettings& pass, const PassCalls& calls, StepCheck* check) {
   Executor& executor = parts_.whole.executor();
-  Executor* const masks = masks_of(pass.worker);
+  Executor* const masks = make_masks(pass.worker);
   const Graph& graph = executor.graph();
   Device& device = executor.device();
   // Data that stay in memory are the same in each pass, as those of a training of one rank.
@@ -108,7 +108,7 @@ double GradientPass::run(const PassSettings& pass, const PassCalls& calls, StepC
     const std::int64_t before = executor.runs(i);
     if (i == first_gradient_ && calls.before_gradients) calls.before_gradients();
     if (check != nullptr && check->nodes.contains(i))
-      run_checked(executor, i, budget_of_node, check->seed + i, check->found);
+      run_checked(executor, i, budget_of_node, check->seed + i, check->verification);
     else if (masks != nullptr && drops(graph.nodes[i]))
       masks->run_node(mask++);
     else
@@ -124,12 +124,12 @@ double GradientPass::run(const PassSettings& pass, const PassCalls& calls, StepC
 
 Buffer GradientPass::gradients() {
   const Executor& executor = parts_.whole.executor();
-  return memory_of(executor, executor.graph().batch_gradients);
+  return find_memory(executor, executor.graph().batch_gradients);
 }
 
 Buffer GradientPass::weights() {
   const Executor& executor = parts_.whole.executor();
-  return memory_of(executor, executor.graph().weights);
+  return find_memory(executor, executor.graph().weights);
 }
 
 void GradientPass::store() {
@@ -161,7 +161,7 @@ constexpr int repeated_passes = 3;                    ///< sums may come in equa
 constexpr std::string_view unequal_bits = "unequal";  ///< in place of a checksum
 
 /// The checksum of the gradients of a batch, or `unequal_bits`.
-std::string bits_of(GradientPass& pass, Device& device) {
+std::string checksum_gradients(GradientPass& pass, Device& device) {
   const auto once = [&] {
     pass.run({});
     const std::vector<std::byte> gradients = read_bytes(device, pass.gradients());
@@ -179,7 +179,7 @@ std::string why_other_bits(const WayParts& parts, bool replayed) {
   std::string own;
   throw_on_all(parts.ranks, [&] {
     GradientPass pass(parts);
-    own = bits_of(pass, parts.whole.device());
+    own = checksum_gradients(pass, parts.whole.device());
     parts.whole.initialise();  // its loss scale and statistics were the pass's
   });
   const std::string way = to_text(parts.run.parallel);

@@ -49,7 +49,7 @@ class GradientPass {
  private:
   /// Another worker's masks: the nodes of dropout alone, with its keys, in the network's memory.
   /// nullptr if the network's own nodes have them.
-  Executor* masks_of(std::int64_t worker);
+  Executor* make_masks(std::int64_t worker);
 
   WayParts parts_;
   OrderedBatches batches_;

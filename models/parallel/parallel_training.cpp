@@ -38,7 +38,7 @@ class ParallelTraining {
                    std::max<std::int64_t>(steps_, 1), settings_.decay}) {
     if (steps_ < 1)
       throw InputError("--batch: an epoch has too few images for one step. Use a smaller one.");
-    made_.found.passed = true;
+    made_.verification.passed = true;
     if (!run_.claims) return;
     data_.emplace(DataClaims(*run_.claims, run_.definition.input, run_.claimed_seed),
                   ranks_.rank());
@@ -128,7 +128,7 @@ class ParallelTraining {
     for (std::int64_t step = first; step < first + count; ++step)
       if (const double rate = all[static_cast<std::size_t>(step - first)];
           !ClaimedRate::agrees(rate, claimed.at(step)))
-        made_.found.fail(
+        made_.verification.fail(
             fmt::format("step {} has the learning rate {}, not {}", step, rate, claimed.at(step)));
     return all;
   }
@@ -140,7 +140,7 @@ class ParallelTraining {
     const Evaluation evaluation =
         evaluator_.evaluate(validation_, &check, oracle_ ? &*oracle_ : nullptr);
     clock_.leave_out(evaluation.check_seconds);
-    add(check.found, check.found.reason);
+    add(check.verification, check.verification.reason);
     expect_finite(evaluation.loss, "the loss of validation", result.epoch);
     result.evaluation = evaluation;
     result.ended_unix_s = clock_.unix_s();
@@ -148,9 +148,9 @@ class ParallelTraining {
   }
 
   void add(const Verification& verification, const std::string& reason) {
-    made_.found.checked += verification.checked;
-    made_.found.wrong_elements += verification.wrong_elements;
-    made_.found.fail(reason);
+    made_.verification.checked += verification.checked;
+    made_.verification.wrong_elements += verification.wrong_elements;
+    made_.verification.fail(reason);
   }
 
   static void expect_finite(double loss, const char* what, std::int64_t epoch) {

@@ -10,7 +10,7 @@ namespace assay {
 
 Settings of_one_rank(Settings settings) {
   const auto whole = [&](const char* name) { return std::stoll(settings.at(name)); };
-  if (const Parallel way = parallel_of(settings.at("parallel")); way.replicated)
+  if (const Parallel way = parse_parallel(settings.at("parallel")); way.replicated)
     settings["accumulate"] = std::to_string(whole("accumulate") * replicas(way, whole("ranks")));
   settings["ranks"] = "1";
   settings["nodes"] = "1";
@@ -40,7 +40,7 @@ const Batch& OrderedBatches::at(std::int64_t epoch, std::int64_t index) {
     state.step = index;
     batches_->start(state);
   }
-  const Batch& batch = next_of(*batches_, ranks_);
+  const Batch& batch = take_next(*batches_, ranks_);
   epoch_ = index + 1 == count() ? epoch + 1 : epoch;
   next_ = (index + 1) % count();
   if (batch.epoch != static_cast<std::uint64_t>(epoch) || batch.step != index)

@@ -27,8 +27,8 @@ class OrderedBatches {
   /// Batches of an epoch.
   std::int64_t count() const { return batches_->steps(); }
   /// Batch `index` of an epoch. The next one in order costs nothing more; others are sought.
-  /// Valid until the next call. Fails as next_of() does. An index of count() or more is of a later
-  /// epoch. Each batch is compared with what the parameters of the case say.
+  /// Valid until the next call. Fails as take_next() does. An index of count() or more is of a
+  /// later epoch. Each batch is compared with what the parameters of the case say.
   const Batch& at(std::int64_t epoch, std::int64_t index);
   /// The first fault of the batches of this rank; "" if there is none.
   const std::string& fault() const { return fault_; }

@@ -71,7 +71,7 @@ class ParallelWorkload final : public Workload {
 
   Verification verify_before() override {
     const auto start = std::chrono::steady_clock::now();
-    peak_memory_ = memory_.peak_of(
+    peak_memory_ = memory_.measure_peak(
         [this] {
           whole_->executor().poison();  // touches all of it
           way_->begin();
@@ -121,7 +121,7 @@ class ParallelWorkload final : public Workload {
   }
   Executed executed() const override {
     Executed ran = executed_training(*whole_, run_->trainer);
-    ran.implementation = executed_of(whole_->executor(), run_->trainer).implementation + ", " +
+    ran.implementation = make_executed(whole_->executor(), run_->trainer).implementation + ", " +
                          way_->implementation();
     ran.wire_bits.reset();
     return ran;

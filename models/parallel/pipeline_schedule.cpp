@@ -36,7 +36,7 @@ double pipeline_seconds(PipelineSchedule schedule, const std::vector<StageCost>&
     tasks.push_back(pipeline_tasks(schedule, stage, count, batches));
   std::vector<std::size_t> next(stages.size());
   std::vector<double> free(stages.size());
-  const auto begin_of = [&](std::size_t stage, const PipelineTask& task) {
+  const auto find_begin = [&](std::size_t stage, const PipelineTask& task) {
     const auto batch = static_cast<std::size_t>(task.batch);
     const bool alone = task.forward ? stage == 0 : stage + 1 == stages.size();
     if (alone) return free[stage];
@@ -49,7 +49,7 @@ double pipeline_seconds(PipelineSchedule schedule, const std::vector<StageCost>&
     for (std::size_t stage = 0; stage < stages.size(); ++stage)
       while (next[stage] < tasks[stage].size()) {
         const PipelineTask& task = tasks[stage][next[stage]];
-        const double begin = begin_of(stage, task);
+        const double begin = find_begin(stage, task);
         if (begin == not_yet) break;
         free[stage] = begin + (task.forward ? stages[stage].forward : stages[stage].backward);
         (task.forward ? forward : backward)[stage][static_cast<std::size_t>(task.batch)] =

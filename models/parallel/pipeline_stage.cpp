@@ -49,7 +49,7 @@ Result<std::unique_ptr<PipelineStage>> PipelineStage::make(
     const Stage& stage, const TrainerSettings& settings, PipelineSchedule schedule,
     Plugins& plugins, const Grid& grid, Communicator& all, Communicator& messages) {
   using Made = std::unique_ptr<PipelineStage>;
-  Result<Made> result = made_on_all<Made>(all, [&]() -> Result<Made> {
+  Result<Made> result = make_on_all<Made>(all, [&]() -> Result<Made> {
     const auto alone = serial_communicator();
     Made own(new PipelineStage(stage, settings, schedule, grid, all, messages));
     const std::set<ValueIndex> of_slot = values_of_slot(stage);
@@ -107,7 +107,7 @@ Request PipelineStage::receive(const Slot& slot, ValueIndex value, int from, int
 /// Posts the receives of a micro-batch whose slot is free.
 void PipelineStage::expect(std::int64_t pass) {
   if (pass >= passes_) return;
-  Slot& slot = slot_of(pass);
+  Slot& slot = find_slot(pass);
   slot.input = receive(slot, stage_.input, ranks_.rank() - 1, activation_tag);
   slot.output_gradient = receive(slot, stage_.output_gradient, ranks_.rank() + 1, gradient_tag);
 }
@@ -140,7 +140,7 @@ void PipelineStage::load(Slot& slot, const Batch& batch) {
 }
 
 void PipelineStage::forward(std::int64_t pass, const Load& load_next) {
-  Slot& slot = slot_of(pass);
+  Slot& slot = find_slot(pass);
   messages_.wait(slot.output);  // of an earlier micro-batch
   messages_.wait(slot.input);
   const auto begun = Clock::now();
@@ -154,7 +154,7 @@ void PipelineStage::forward(std::int64_t pass, const Load& load_next) {
 }
 
 void PipelineStage::backward(std::int64_t pass) {
-  Slot& slot = slot_of(pass);
+  Slot& slot = find_slot(pass);
   messages_.wait(slot.input_gradient);  // of an earlier micro-batch
   messages_.wait(slot.output_gradient);
   const auto begun = Clock::now();

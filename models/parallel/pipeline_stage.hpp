@@ -72,7 +72,7 @@ class PipelineStage {
 
   PipelineStage(const Stage& stage, const TrainerSettings& settings, PipelineSchedule schedule,
                 const Grid& grid, Communicator& all, Communicator& messages);
-  Slot& slot_of(std::int64_t pass) {
+  Slot& find_slot(std::int64_t pass) {
     return slots_[static_cast<std::size_t>(pass) % slots_.size()];
   }
   Buffer buffer(const Slot& slot, ValueIndex value) const;

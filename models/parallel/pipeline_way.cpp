@@ -22,7 +22,7 @@ namespace assay {
 namespace {
 
 /// The choices of an undivided network for the nodes of a stage, which have the same names.
-std::vector<Choice> choices_of(const Graph& stage, const Executor& whole) {
+std::vector<Choice> list_choices(const Graph& stage, const Executor& whole) {
   std::map<std::string, Choice> known;
   const std::vector<Choice> all = whole.chosen();
   for (std::size_t i = 0; i < all.size(); ++i) known[whole.graph().nodes[i].text()] = all[i];
@@ -40,7 +40,7 @@ class PipelineWay final : public ParallelWay {
         stages_(std::move(stages)),
         settings_(parts.run.trainer) {
     settings_.executor.measured = false;
-    settings_.executor.chosen = choices_of(own().graph, parts.whole.executor());
+    settings_.executor.chosen = list_choices(own().graph, parts.whole.executor());
   }
 
   /// Unsupported as PipelineStage::make. Collective.
@@ -61,7 +61,7 @@ class PipelineWay final : public ParallelWay {
   void begin() override { stage_->initialise(); }
 
   void prepare_judge() override {
-    kept_.before = state_of(stage_->executor(), stage_->running_statistics());
+    kept_.before = read_state(stage_->executor(), stage_->running_statistics());
     kept_.scale_before = stage_->loss_scale();
   }
 
@@ -94,15 +94,16 @@ class PipelineWay final : public ParallelWay {
 
   void gather() override {
     Trainer& whole = parts_.whole;
-    const StageState all = state_of_all(state_of(stage_->executor(), stage_->running_statistics()),
-                                        stages_, whole.graph(), ranks_);
+    const StageState all =
+        state_of_all(read_state(stage_->executor(), stage_->running_statistics()), stages_,
+                     whole.graph(), ranks_);
     put_state(all, whole.executor());
     whole.running_statistics() = all.running;
   }
 
   /// Rank 0 compares; all stages give it their state.
   void judge(Verification& verification) override {
-    kept_.after = state_of(stage_->executor(), stage_->running_statistics());
+    kept_.after = read_state(stage_->executor(), stage_->running_statistics());
     kept_.scale_after = stage_->loss_scale();
     double loss = stage_->loss();  // 0 but on the last stages
     RankCalls(parts_.ranks).sum(std::span(&loss, 1));
@@ -131,9 +132,9 @@ class PipelineWay final : public ParallelWay {
   std::map<std::string, Metric> metrics() override {
     const StageSeconds& times = stage_->seconds();
     const auto passes = static_cast<double>(settings_.accumulate);
-    const std::vector<double> forward = on_all(median_of(times.forward) / passes),
-                              backward = on_all(median_of(times.backward) / passes);
-    const double seconds = median_of(times.passes);
+    const std::vector<double> forward = on_all(compute_median(times.forward) / passes),
+                              backward = on_all(compute_median(times.backward) / passes);
+    const double seconds = compute_median(times.passes);
     std::vector<StageCost> cost;
     for (std::size_t i = 0; i < stages_.size(); ++i)
       cost.push_back({forward[i], backward[i], messages_[i]});
@@ -180,7 +181,7 @@ class PipelineWay final : public ParallelWay {
   }
 
   /// The median of steps.
-  static double median_of(const std::vector<double>& seconds) {
+  static double compute_median(const std::vector<double>& seconds) {
     return seconds.empty() ? 0 : median(seconds);
   }
 

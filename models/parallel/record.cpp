@@ -20,7 +20,7 @@ std::vector<Entry> of_all(const std::vector<Entry>& own, Communicator& ranks) {
   return all;
 }
 
-std::string name_of(const AppliedGradient& gradient) {
+std::string make_name(const AppliedGradient& gradient) {
   return fmt::format("the gradient of step {} of worker {}", gradient.step, gradient.worker);
 }
 
@@ -44,7 +44,7 @@ class RecordCheck {
   /// Also finds the steps of each worker.
   std::string of_batches() {
     std::vector<int> times(static_cast<std::size_t>(claims_.tickets()));
-    for (const TakenStep& taken : record_.taken) {
+    for (const StepTicket& taken : record_.taken) {
       if (taken.worker < 0 || taken.worker >= claims_.workers || taken.ticket < 0 ||
           taken.ticket >= claims_.tickets())
         return fmt::format("worker {} has taken batch {} of {}", taken.worker, taken.ticket,
@@ -104,25 +104,25 @@ class RecordCheck {
       std::int64_t& now = version[static_cast<std::size_t>(gradient.server)];
       if (gradient.version != ++now)
         return fmt::format("server {} has made version {} by {}, where {} follows", gradient.server,
-                           gradient.version, name_of(gradient), now);
+                           gradient.version, make_name(gradient), now);
       if (const std::int64_t step = next[{gradient.server, gradient.worker}]++;
           gradient.step != step)
         return fmt::format("server {} has applied {}, where step {} follows", gradient.server,
-                           name_of(gradient), step);
+                           make_name(gradient), step);
       const auto read = reads_.find({gradient.server, gradient.worker, gradient.step});
       if (read == reads_.end() || read->second != gradient.base ||
           gradient.base >= gradient.version)
         return fmt::format(
             "server {} has applied {} as one of version {}, which the worker did not "
             "have",
-            gradient.server, name_of(gradient), gradient.base);
+            gradient.server, make_name(gradient), gradient.base);
       const auto ticket = ticket_.find({gradient.worker, gradient.step});
       if (ticket == ticket_.end())
         return fmt::format("server {} has applied {}, which the worker did not make",
-                           gradient.server, name_of(gradient));
+                           gradient.server, make_name(gradient));
       if (gradient.rate != claims_.rate(ticket->second))
         return fmt::format("server {} has applied {} with the rate {}, not {}", gradient.server,
-                           name_of(gradient), gradient.rate, claims_.rate(ticket->second));
+                           make_name(gradient), gradient.rate, claims_.rate(ticket->second));
       made_[{gradient.server, gradient.worker, gradient.step}] = gradient.version;
     }
     for (std::int64_t server = 0; server < claims_.servers; ++server)
@@ -193,7 +193,7 @@ void Staleness::add(const AsyncRecord& record, const AsyncClaims& claims) {
   }
   lost += static_cast<double>(skipped.size());
   steps.resize(static_cast<std::size_t>(claims.workers));
-  for (const TakenStep& taken : record.taken) ++steps[static_cast<std::size_t>(taken.worker)];
+  for (const StepTicket& taken : record.taken) ++steps[static_cast<std::size_t>(taken.worker)];
 }
 
 }  // namespace assay

@@ -32,7 +32,7 @@ struct ReadPart {
 };
 
 /// A step of a worker, and the number of its batch among those of all.
-struct TakenStep {
+struct StepTicket {
   std::int64_t worker = 0, step = 0, ticket = 0;
 };
 
@@ -41,7 +41,7 @@ struct AsyncRecord {
   bool sums_all = true;                  ///< version_sum() is of all bytes, not of some pages
   std::vector<AppliedGradient> applied;  ///< of each server in its order
   std::vector<ReadPart> sent, received;
-  std::vector<TakenStep> taken;  ///< of each worker in its order
+  std::vector<StepTicket> taken;  ///< of each worker in its order
 
   /// The records of all ranks together, on each of them. Collective.
   static AsyncRecord gathered(const AsyncRecord& own, Communicator& ranks);

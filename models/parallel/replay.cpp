@@ -45,7 +45,7 @@ class Replay {
       servers_[static_cast<std::size_t>(part.server)].sent[part.version] = part.checksum;
     for (const AppliedGradient& gradient : input_.record.applied)
       servers_[static_cast<std::size_t>(gradient.server)].log.push_back(gradient);
-    for (const TakenStep& step : input_.record.taken)
+    for (const StepTicket& step : input_.record.taken)
       tickets_[{step.worker, step.step}] = step.ticket;
     for (ReplayedServer& server : servers_) keep(server);
   }
@@ -88,26 +88,26 @@ class Replay {
     servers_.push_back(std::move(server));
   }
 
-  static Bytes weights_of(const ReplayedServer& server) {
+  static Bytes read_weights(const ReplayedServer& server) {
     return read_bytes(server.update->device(), server.update->state().front());
   }
 
   /// Keeps the present version if a step reads it.
   static void keep(ReplayedServer& server) {
     if (!server.readers.contains(server.version)) return;
-    server.versions[server.version] = weights_of(server);
+    server.versions[server.version] = read_weights(server);
   }
 
   /// True if the server's next update was made: its gradient is there, or all of its weights are.
   bool apply_next(ReplayedServer& server) {
     const AppliedGradient& next = server.log[server.next];
-    Gradient* const gradient = gradient_of({next.worker, next.step}, next.scale);
+    Gradient* const gradient = find_gradient({next.worker, next.step}, next.scale);
     if (gradient == nullptr) return false;
     // One in the middle. Skipped ones leave nothing to compare.
     const bool checked =
         !server.checked && server.next >= server.log.size() / 2 && next.finite != 0;
     server.checked = server.checked || checked;
-    const PartValues before = checked ? PartValues::of(*server.update) : PartValues();
+    const PartValues before = checked ? PartValues::read(*server.update) : PartValues();
     const Buffer to = server.update->gradient(0);
     write_bytes(server.update->device(), to,
                 gradient->all.data() + server.update->element(server.update->part().first));
@@ -118,16 +118,17 @@ class Replay {
     ++server.next;
     if (finite != (next.finite != 0) && server.fault.empty())
       server.fault = told(next, finite ? "was skipped, but is finite" : "is not finite");
-    if (const auto sent = server.sent.find(next.version);
-        server.fault.empty() && sent != server.sent.end() && sent->second != sum_of(server))
+    if (const auto sent = server.sent.find(next.version); server.fault.empty() &&
+                                                          sent != server.sent.end() &&
+                                                          sent->second != checksum_weights(server))
       server.fault = told(next, "has made other weights");
     keep(server);
     if (++gradient->uses == servers_.size()) gradients_.erase({next.worker, next.step});
     return true;
   }
 
-  static std::uint64_t sum_of(const ReplayedServer& server) {
-    const Bytes all = weights_of(server);
+  static std::uint64_t checksum_weights(const ReplayedServer& server) {
+    const Bytes all = read_weights(server);
     return checksum(all.data(), all.size());
   }
 
@@ -138,10 +139,11 @@ class Replay {
     decode(graph.value(graph.weights).type, gradient.all.data(), values);
     const std::int64_t step = tickets_.at({applied.worker, applied.step}) / input_.claims.workers;
     const double rate = input_.claims.rates.at(static_cast<std::size_t>(step));
-    const std::string why = fault_of_update({*input_.step, graph, server.update->part(),
-                                             rate / static_cast<double>(input_.claims.workers),
-                                             applied.scale, server.update->updates(), values},
-                                            before, PartValues::of(*server.update), found_.checked);
+    const std::string why =
+        fault_of_update({*input_.step, graph, server.update->part(),
+                         rate / static_cast<double>(input_.claims.workers), applied.scale,
+                         server.update->updates(), values},
+                        before, PartValues::read(*server.update), found_.checked);
     if (!why.empty()) found_.fail("after an update by one server, " + why);
   }
 
@@ -151,7 +153,7 @@ class Replay {
   }
 
   /// nullptr if a version that it was made at is not there yet.
-  Gradient* gradient_of(const OfStep& step, double scale) {
+  Gradient* find_gradient(const OfStep& step, double scale) {
     if (const auto known = gradients_.find(step); known != gradients_.end()) return &known->second;
     const std::vector<ReadPart>& reads = reads_[step];
     for (const ReadPart& read : reads)
@@ -177,7 +179,7 @@ class Replay {
   std::string difference(std::size_t s) const {
     const ReplayedServer& server = servers_[s];
     const std::size_t first = server.update->element(server.update->part().first);
-    const Bytes mine = weights_of(server);
+    const Bytes mine = read_weights(server);
     const Graph& graph = whole_.graph();
     for (const Parameter& parameter : graph.parameters) {
       const std::size_t at = server.update->element(parameter.offset),

@@ -79,7 +79,7 @@ namespace {
 
 /// `to`: nullptr, or where the memory is copied on the way.
 template <bool copies>
-std::uint64_t sum_of(void* to, const void* data, std::size_t bytes) {
+std::uint64_t checksum_memory(void* to, const void* data, std::size_t bytes) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;
   constexpr std::size_t lanes = 8;  // so that no multiplication waits for the one before it
   std::uint64_t sums[lanes] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -106,12 +106,12 @@ std::uint64_t sum_of(void* to, const void* data, std::size_t bytes) {
 }  // namespace
 
 std::uint64_t checksum(const void* data, std::size_t bytes) {
-  return sum_of<false>(nullptr, data, bytes);
+  return checksum_memory<false>(nullptr, data, bytes);
 }
 
 std::uint64_t version_sum(void* to, const void* from, std::size_t bytes, std::int64_t version,
                           bool all) {
-  if (all) return from == nullptr ? checksum(to, bytes) : sum_of<true>(to, from, bytes);
+  if (all) return from == nullptr ? checksum(to, bytes) : checksum_memory<true>(to, from, bytes);
   if (from != nullptr) std::memcpy(to, from, bytes);
   constexpr std::size_t page = 4096, every = 16;
   const auto* const data = static_cast<const std::byte*>(to);
@@ -190,7 +190,7 @@ PartUpdate::PartUpdate(Executors executors, const WeightsPart& part)
 std::size_t PartUpdate::bytes() const { return element(part_.count); }
 
 void PartUpdate::begin(Trainer& whole) {
-  const Buffer all = memory_of(whole.executor(), whole.graph().weights);
+  const Buffer all = find_memory(whole.executor(), whole.graph().weights);
   for (const Buffer& buffer : state())
     write_bytes(device(), buffer, std::vector<std::byte>(buffer.bytes()).data());
   write_bytes(device(), {weights(), part_.count, type()},

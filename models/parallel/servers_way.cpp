@@ -53,7 +53,7 @@ std::string why_not_servers(const WayParts& parts) {
 }
 
 /// The sums are in the memory of the undivided network.
-std::shared_ptr<void> gradient_of(Trainer& whole, const WeightsPart& part) {
+std::shared_ptr<void> find_gradient(Trainer& whole, const WeightsPart& part) {
   const ValueIndex value = whole.graph().batch_gradients;
   const std::shared_ptr<void> all = whole.executor().memory(value);
   const std::size_t first =
@@ -61,7 +61,7 @@ std::shared_ptr<void> gradient_of(Trainer& whole, const WeightsPart& part) {
   return {all, static_cast<std::byte*>(all.get()) + first};
 }
 
-AsyncRoles roles_of(const WayParts& parts) {
+AsyncRoles assign_roles(const WayParts& parts) {
   const Parallel& way = parts.run.parallel;
   AsyncRoles roles;
   const bool apart = way.kind == WayKind::server;
@@ -76,15 +76,15 @@ AsyncRoles roles_of(const WayParts& parts) {
 
 Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
   if (std::string why = why_not_servers(parts); !why.empty()) return Unsupported{std::move(why)};
-  AsyncRoles roles = roles_of(parts);
+  AsyncRoles roles = assign_roles(parts);
   using Update = std::unique_ptr<PartUpdate>;
-  Result<Update> update = made_on_all<Update>(parts.ranks, [&]() -> Result<Update> {
-    const int rank = parts.ranks.rank(), server = roles.server_of(rank);
+  Result<Update> update = make_on_all<Update>(parts.ranks, [&]() -> Result<Update> {
+    const int rank = parts.ranks.rank(), server = roles.find_server(rank);
     if (server < 0) return Update();
     const WeightsPart& part = roles.parts[static_cast<std::size_t>(server)];
     PartUpdate::Gradients gradients(static_cast<std::size_t>(roles.workers));
     if (rank < roles.workers)  // where its own pass makes it
-      gradients[static_cast<std::size_t>(rank)] = gradient_of(parts.whole, part);
+      gradients[static_cast<std::size_t>(rank)] = find_gradient(parts.whole, part);
     return PartUpdate::make(parts.whole, part, parts.plugins, gradients);
   });
   if (auto* refusal = std::get_if<Unsupported>(&update)) return std::move(*refusal);
@@ -153,7 +153,7 @@ MadeSteps ServersWay::make(const StepRange& steps) {
     throw WrongResult(
         why_diverged(scale_, "asynchronous steps")
             .value_or("training diverged on another rank: its gradients are not finite"));
-  round.made = done;
+  round.done = done;
   if (steps.judged) judged_ = round;
   entries_ += round.claims.tickets() * roles_.servers();
   unchecked_.push_back(std::move(round));
@@ -212,15 +212,15 @@ void ServersWay::share_weights() {
   for (int server = 0; server < roles_.servers(); ++server) {
     const WeightsPart& owned = roles_.parts[static_cast<std::size_t>(server)];
     const Buffer part = all.part(owned.first, owned.count);
-    if (server == roles_.server_of(parts_.ranks.rank()))
+    if (server == roles_.find_server(parts_.ranks.rank()))
       parts_.whole.device().copy(part.data, update_->weights(), part.bytes());
-    moves().run({Collective::broadcast, {}, part, ReduceOp::sum, roles_.rank_of(server)}, stream);
+    moves().run({Collective::broadcast, {}, part, ReduceOp::sum, roles_.find_rank(server)}, stream);
   }
   stream.wait();
   pass_.store();
 }
 
-std::vector<double> ServersWay::averages_of(int worker) {
+std::vector<double> ServersWay::broadcast_averages(int worker) {
   std::vector<double> averages = parts_.whole.running_statistics();
   if (!averages.empty())
     broadcast_bytes(std::as_writable_bytes(std::span(averages)), worker, parts_.ranks);
@@ -236,14 +236,14 @@ void ServersWay::prepare_judge() {
   check_records();
   if (update_ && fault_.empty())
     if (const std::int64_t recorded =
-            updates_.at(static_cast<std::size_t>(roles_.server_of(parts_.ranks.rank())));
+            updates_.at(static_cast<std::size_t>(roles_.find_server(parts_.ranks.rank())));
         update_->updates() != recorded)
       fault_ = fmt::format("this server has made {} updates, its records say {}",
                            update_->updates(), recorded);
   begun_ = gathered_states();
   averages_.clear();
   for (int worker = 0; worker < roles_.workers; ++worker) {
-    std::vector<double> averages = averages_of(worker);
+    std::vector<double> averages = broadcast_averages(worker);
     if (parts_.ranks.rank() == 0) averages_.push_back(std::move(averages));
   }
 }
@@ -256,13 +256,13 @@ std::vector<PartState> ServersWay::gathered_states() {
   const bool keeps = parts_.ranks.rank() == 0;
   std::vector<PartState> all;
   for (int server = 0; server < roles_.servers(); ++server) {
-    const bool mine = server == roles_.server_of(parts_.ranks.rank());
+    const bool mine = server == roles_.find_server(parts_.ranks.rank());
     PartState state;
     for (std::size_t i = 0; i < values; ++i) {
       const std::int64_t count = roles_.parts[static_cast<std::size_t>(server)].count;
       std::vector<std::byte> bytes(static_cast<std::size_t>(count) * size_of(type));
       if (mine) bytes = read_bytes(update_->device(), update_->state().at(i));
-      broadcast_bytes(bytes, roles_.rank_of(server), parts_.ranks);
+      broadcast_bytes(bytes, roles_.find_rank(server), parts_.ranks);
       if (keeps) state.values.push_back(std::move(bytes));
     }
     state.updates = updates_.at(static_cast<std::size_t>(server));
@@ -281,7 +281,7 @@ void ServersWay::gather() {
   std::vector<double>& running = parts_.whole.running_statistics();
   std::vector<double> sums(running.size()), sizes(running.size());
   for (int worker = 0; worker < roles_.workers; ++worker) {
-    const std::vector<double> averages = averages_of(worker);
+    const std::vector<double> averages = broadcast_averages(worker);
     for (std::size_t i = 0; i < averages.size(); ++i) {
       sums[i] += averages[i];
       sizes[i] += std::abs(averages[i]);
@@ -323,9 +323,9 @@ void ServersWay::judge(Verification& verification) {
   verification.fail(fault_);
   if (!judged_) return verification.fail("no steps were kept to be judged");
   judged_->record = AsyncRecord::gathered(judged_->record, parts_.ranks);
-  double sums[] = {judged_->made.losses, judged_->made.batches};
+  double sums[] = {judged_->done.losses, judged_->done.batches};
   RankCalls(parts_.ranks).sum(sums);
-  judged_->made.losses = sums[0];
+  judged_->done.losses = sums[0];
   if (const auto batches = static_cast<double>(judged_->claims.tickets()); sums[1] != batches)
     verification.fail(
         fmt::format("the losses of {} batches were counted, not of {}", sums[1], batches));
@@ -349,7 +349,7 @@ void ServersWay::replay(const std::vector<std::uint64_t>& averages,
   verification.fail(
       replay_fault({judged_->record, judged_->claims, roles_.parts, begun_, left, of_servers,
                     judged_->steps.epoch, judged_->steps.first * roles_.workers, averages_,
-                    averages, judged_->made.losses, claims_ ? &*claims_ : nullptr},
+                    averages, judged_->done.losses, claims_ ? &*claims_ : nullptr},
                    pass_, parts_.whole, parts_.plugins, verification));
   write_bytes(parts_.whole.device(), pass_.weights(), left.data());
   pass_.store();
@@ -364,9 +364,9 @@ void ServersWay::check_pass(Verification& verification) {
   parts_.whole.executor().poison();
   pass_.run({judged_->steps.epoch, batch, rank, std::min(scale_.scale(), scale_of_check)}, {},
             &check);
-  verification.checked += check.found.checked;
-  verification.wrong_elements += check.found.wrong_elements;
-  verification.fail(check.found.reason);
+  verification.checked += check.verification.checked;
+  verification.wrong_elements += check.verification.wrong_elements;
+  verification.fail(check.verification.reason);
 }
 
 std::map<std::string, Metric> ServersWay::metrics() {

@@ -28,7 +28,7 @@ class ServersWay final : public ParallelWay {
     StepRange steps;
     AsyncClaims claims;
     AsyncRecord record;  ///< of this rank; of all, once it is judged
-    MadeSteps made;      ///< of this rank
+    MadeSteps done;      ///< of this rank
   };
 
   ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<PartUpdate> update);
@@ -40,7 +40,7 @@ class ServersWay final : public ParallelWay {
   void share_weights();
   std::vector<PartState> gathered_states();
   /// The moving averages of a worker, on all ranks.
-  std::vector<double> averages_of(int worker);
+  std::vector<double> broadcast_averages(int worker);
   /// A checksum of each rank.
   std::vector<std::uint64_t> gathered(std::uint64_t own) const;
   void check_records();

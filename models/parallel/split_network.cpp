@@ -19,7 +19,7 @@ SplitNetwork::SplitNetwork(const Graph& graph, const ExecutorSettings& settings,
                            Communicator& ranks, Communicator& adding, bool on_device)
     : sum_(ranks, adding, on_device) {
   using Made = std::unique_ptr<Executor>;
-  Result<Made> result = made_on_all<Made>(ranks, [&] {
+  Result<Made> result = make_on_all<Made>(ranks, [&] {
     const auto alone = serial_communicator();
     return Executor::make(graph, settings, plugins, *alone);
   });
@@ -50,7 +50,7 @@ void SplitNetwork::run(Phase phase, SplitCheck* check) {
     const GraphNode& node = graph().nodes[i];
     if (node.phase != phase) continue;
     if (check != nullptr && check->nodes.contains(i))
-      run_checked(*executor_, i, budget_of_node, check->seed + i, check->found);
+      run_checked(*executor_, i, budget_of_node, check->seed + i, check->verification);
     else
       executor_->run_node(i);
     if (node.summed == Graph::none) continue;
@@ -60,7 +60,7 @@ void SplitNetwork::run(Phase phase, SplitCheck* check) {
     if (check == nullptr)
       sum_.run(*executor_, node.summed);
     else
-      sum_.run(*executor_, node.summed, "of " + node.text(), &check->found);
+      sum_.run(*executor_, node.summed, "of " + node.text(), &check->verification);
     last_ = SplitClock::now();
     seconds_.sums += std::chrono::duration<double>(last_ - begun).count();
   }

@@ -18,7 +18,7 @@ namespace assay {
 struct SplitCheck {
   std::set<std::size_t> nodes{};
   std::uint64_t seed = 1;
-  Verification found{};
+  Verification verification{};
 };
 
 /// Seconds of the sums of a step, and of what a rank computes before each of them.

@@ -22,11 +22,11 @@ namespace {
 constexpr std::int64_t most_parameters = 1 << 22;
 
 std::vector<std::byte> bytes_in(const Executor& executor, ValueIndex value) {
-  return read_bytes(executor.device(), memory_of(executor, value));
+  return read_bytes(executor.device(), find_memory(executor, value));
 }
 
 void put_bytes(const std::vector<std::byte>& bytes, const Executor& executor, ValueIndex value) {
-  write_bytes(executor.device(), memory_of(executor, value), bytes.data());
+  write_bytes(executor.device(), find_memory(executor, value), bytes.data());
 }
 
 /// The undivided network after a pass of random samples. Not collective.
@@ -46,7 +46,7 @@ std::unique_ptr<Executor> undivided(const Graph& graph, const ExecutorSettings& 
 }
 
 /// Values that the ranks add in a pass.
-std::ptrdiff_t sums_of(const Network& network, const Learning& learning, int ranks) {
+std::ptrdiff_t count_sums(const Network& network, const Learning& learning, int ranks) {
   return std::ranges::count_if(split_pass(network, 1, Precision::fp64, learning, ranks).nodes,
                                [](const GraphNode& node) { return node.summed != Graph::none; });
 }
@@ -58,7 +58,8 @@ Network compared_form(const TrainerSettings& settings, int ranks) {
   const Graph pass = gradient_graph(network, 1, Precision::fp64, settings.learning);
   if (pass.elements(pass.weights) <= most_parameters || !network.make_small) return network;
   Network small = network.make_small();
-  return sums_of(small, settings.learning, ranks) == sums_of(network, settings.learning, ranks)
+  return count_sums(small, settings.learning, ranks) ==
+                 count_sums(network, settings.learning, ranks)
              ? small
              : network;
 }

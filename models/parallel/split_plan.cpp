@@ -23,7 +23,7 @@ struct Flow {
   ValueIndex output = Graph::none;
 };
 
-Flow flow_of(const GraphNode& node) {
+Flow find_flow(const GraphNode& node) {
   Flow flow;
   const bool of_matrices = node.problem->kind() == "gemm", sums = node.problem->kind() == "sum";
   // A transposed convolution is a backward pass by data.
@@ -49,7 +49,7 @@ class Planner {
     for (std::size_t i = 0; i < pass.nodes.size(); ++i) {
       if (pass.nodes[i].phase != Phase::forward) continue;
       forward_.push_back(i);
-      if (const ValueIndex output = flow_of(pass.nodes[i]).output; output != Graph::none)
+      if (const ValueIndex output = find_flow(pass.nodes[i]).output; output != Graph::none)
         maker_[output] = i;
       for (const auto& [name, value] : pass.nodes[i].tensors) users_[value].push_back(i);
     }
@@ -59,7 +59,7 @@ class Planner {
     std::vector<Group> groups;
     for (const std::size_t i : forward_)
       if (has_products(pass_.nodes[i]))
-        if (Group group = group_of(flow_of(pass_.nodes[i]).output); group.fits)
+        if (Group group = find_group(find_flow(pass_.nodes[i]).output); group.fits)
           groups.push_back(std::move(group));
     std::ranges::stable_sort(
         groups, [](const Group& a, const Group& b) { return a.makers.size() < b.makers.size(); });
@@ -78,7 +78,7 @@ class Planner {
 
  private:
   /// All values that have to be divided with `first`.
-  Group group_of(ValueIndex first) const {
+  Group find_group(ValueIndex first) const {
     Group group;
     std::set<ValueIndex> seen;
     std::vector<ValueIndex> next{first};
@@ -106,7 +106,7 @@ class Planner {
   }
 
   static void add_values(const GraphNode& node, std::vector<ValueIndex>& values) {
-    const Flow flow = flow_of(node);
+    const Flow flow = find_flow(node);
     values.insert(values.end(), flow.inputs.begin(), flow.inputs.end());
     values.push_back(flow.output);
   }

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-Graph graph_of(const WayParts& parts) {
+Graph make_graph(const WayParts& parts) {
   const TrainerSettings& settings = parts.run.trainer;
   return split_step(settings.network, settings.batch, settings.precision, settings.learning,
                     static_cast<int>(parts.run.parallel.number), settings.accumulate > 1,
@@ -20,7 +20,7 @@ Graph graph_of(const WayParts& parts) {
 
 /// The backend of each node of the undivided network, for the part of it; its algorithm may not
 /// fit.
-ExecutorSettings settings_of(const WayParts& parts) {
+ExecutorSettings make_settings(const WayParts& parts) {
   ExecutorSettings executor_settings = parts.run.trainer.executor;
   executor_settings.measured = false;
   for (const Choice& choice : parts.whole.executor().chosen())
@@ -33,7 +33,7 @@ ExecutorSettings settings_of(const WayParts& parts) {
 SplitTraining::SplitTraining(const WayParts& parts, const Grid& grid)
     : parts_(parts),
       grid_(grid),
-      network_(graph_of(parts), settings_of(parts), parts.plugins, grid.group(),
+      network_(make_graph(parts), make_settings(parts), parts.plugins, grid.group(),
                parts.run.gradients ? *parts.run.gradients : grid.group(),
                parts.run.trainer.sums_on_device),
       replicas_(grid, parts.run.trainer.accumulate),
@@ -48,8 +48,8 @@ void SplitTraining::begin() {
   const Graph& graph = network_.graph();
   const PartsOfParameters own(parts_.whole.graph(), graph, grid_.group().rank(),
                               executor.filters_last());
-  StageState state = state_of(executor, {});
-  const StageState whole = state_of(parts_.whole.executor(), {});
+  StageState state = read_state(executor, {});
+  const StageState whole = read_state(parts_.whole.executor(), {});
   for (std::size_t i = 0; i < state.values.size(); ++i) {
     const ValueIndex value = graph.*stage_values()[i];
     if (value == graph.velocity || value == graph.second)
@@ -75,7 +75,7 @@ double SplitTraining::make(const Step& step, SplitCheck* check) {
   for (std::int64_t pass = 0; pass < passes_; ++pass) {
     const Batch& loaded = batch(step, replicas_.pass(0, pass));
     put_batch(executor, loaded.images, loaded.labels);
-    if (step.judged) sample_sums_.push_back(sum_of(loaded));
+    if (step.judged) sample_sums_.push_back(checksum_samples(loaded));
     network_.put_number(graph.passes, static_cast<double>(replicas_.pass(update_.steps(), pass)));
     const bool checked = check != nullptr && check->seed % static_cast<std::uint64_t>(passes_) ==
                                                  static_cast<std::uint64_t>(pass);
@@ -93,7 +93,7 @@ double SplitTraining::make(const Step& step, SplitCheck* check) {
   return losses / static_cast<double>(passes_);
 }
 
-std::uint64_t SplitTraining::sum_of(const Batch& batch) {
+std::uint64_t SplitTraining::checksum_samples(const Batch& batch) {
   const std::uint64_t sums[] = {
       checksum(batch.images.data(), batch.images.size() * sizeof batch.images[0]),
       checksum(batch.labels.data(), batch.labels.size() * sizeof batch.labels[0])};
@@ -128,7 +128,7 @@ void SplitTraining::forget_runs() {
 }
 
 SplitState SplitTraining::state() const {
-  return {state_of(network_.executor(), running_), update_.state()};
+  return {read_state(network_.executor(), running_), update_.state()};
 }
 
 void SplitTraining::restore(const SplitState& state) {
@@ -140,7 +140,7 @@ void SplitTraining::restore(const SplitState& state) {
 StageState SplitTraining::gather(const StageState& own) const {
   const Graph& graph = network_.graph();
   Communicator& ranks = grid_.group();
-  StageState all = state_of(parts_.whole.executor(), parts_.whole.running_statistics());
+  StageState all = read_state(parts_.whole.executor(), parts_.whole.running_statistics());
   for (int rank = 0; rank < ranks.size(); ++rank) {
     const PartsOfParameters parts(parts_.whole.graph(), graph, rank,
                                   network_.executor().filters_last());

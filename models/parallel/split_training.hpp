@@ -50,7 +50,7 @@ class SplitTraining {
     return batches_.at(step.epoch, step.step, pass);
   }
   std::string fault() const { return batches_.fault(); }
-  static std::uint64_t sum_of(const Batch& batch);
+  static std::uint64_t checksum_samples(const Batch& batch);
   /// Sums of the samples of each pass of this group in the last judged step.
   const std::vector<std::uint64_t>& sample_sums() const { return sample_sums_; }
 

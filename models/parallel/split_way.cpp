@@ -158,7 +158,7 @@ class SplitWay final : public ParallelWay {
           static_cast<std::size_t>(training_.replicas().passes_of_all()));
       const Verification judged = oracle_->judge(step, [&](std::int64_t pass) -> const Batch& {
         const Batch& batch = training_.batch(judged_, pass);
-        sums[static_cast<std::size_t>(pass)] = SplitTraining::sum_of(batch);
+        sums[static_cast<std::size_t>(pass)] = SplitTraining::checksum_samples(batch);
         return batch;
       });
       compare_samples(samples, sums, verification);
@@ -188,9 +188,9 @@ class SplitWay final : public ParallelWay {
     SplitCheck check = random_nodes(nodes);
     training_.make(judged_, &check);
     training_.forget_runs();
-    verification.checked += check.found.checked;
-    verification.wrong_elements += check.found.wrong_elements;
-    verification.fail(check.found.reason);
+    verification.checked += check.verification.checked;
+    verification.wrong_elements += check.verification.wrong_elements;
+    verification.fail(check.verification.reason);
     training_.replicas().judge_gradients(training_.network().executor(), training_.own_gradients(),
                                          verification);
   }
@@ -202,7 +202,7 @@ class SplitWay final : public ParallelWay {
     check.nodes = random_check(graph(), nodes, check.seed).nodes;
     for (std::size_t i = 0; i < graph().nodes.size(); ++i)
       if (graph().nodes[i].summed != Graph::none) check.nodes.insert(i);
-    check.found.passed = true;
+    check.verification.passed = true;
     return check;
   }
 

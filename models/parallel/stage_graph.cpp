@@ -216,7 +216,7 @@ class PartOfGraph {
 };
 
 /// Bytes of activations and statistics that a forward node writes and a backward node reads.
-double waiting_bytes_of(const Stage& stage) {
+double count_waiting_bytes(const Stage& stage) {
   const Graph& graph = stage.graph;
   std::set<ValueIndex> forward, waiting;
   for (const GraphNode& node : graph.nodes)
@@ -307,7 +307,7 @@ std::vector<Stage> stages_between(const Graph& pass, const std::vector<StageCut>
       stage.output_gradient = part.crossing(end->gradient);
     }
     stage.graph = part.finish(learning, accumulates);
-    stage.waiting_bytes = waiting_bytes_of(stage);
+    stage.waiting_bytes = count_waiting_bytes(stage);
     stages.push_back(std::move(stage));
   }
   return stages;

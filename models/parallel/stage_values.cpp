@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-std::size_t bytes_of(const Graph& graph, ValueIndex value) {
+std::size_t count_bytes(const Graph& graph, ValueIndex value) {
   return static_cast<std::size_t>(graph.elements(value)) * size_of(graph.value(value).type);
 }
 
@@ -51,14 +51,14 @@ const std::vector<ValueIndex Graph::*>& stage_values() {
   return values;
 }
 
-StageState state_of(const Executor& executor, const std::vector<double>& running) {
+StageState read_state(const Executor& executor, const std::vector<double>& running) {
   StageState state{{}, running};
   executor.device().stream().wait();
   for (ValueIndex Graph::*const each : stage_values()) {
     std::vector<std::byte>& bytes = state.values.emplace_back();
     const ValueIndex value = executor.graph().*each;
     if (value == Graph::none) continue;
-    bytes.resize(bytes_of(executor.graph(), value));
+    bytes.resize(count_bytes(executor.graph(), value));
     executor.device().copy(bytes.data(), executor.memory(value).get(), bytes.size());
   }
   executor.device().stream().wait();
@@ -72,7 +72,7 @@ StageState state_of_all(const StageState& own, const std::vector<Stage>& stages,
   StageState all;
   for (ValueIndex Graph::*const each : stage_values()) {
     std::vector<std::byte>& to = all.values.emplace_back();
-    if (whole.*each != Graph::none) to.resize(bytes_of(whole, whole.*each));
+    if (whole.*each != Graph::none) to.resize(count_bytes(whole, whole.*each));
   }
   all.running.resize(static_cast<std::size_t>(whole.elements(whole.batch_statistics)));
   for (int rank = 0; rank < ranks.size(); ++rank) {
@@ -80,7 +80,7 @@ StageState state_of_all(const StageState& own, const std::vector<Stage>& stages,
     for (std::size_t i = 0; i < stage_values().size(); ++i) {
       const ValueIndex value = stage.*stage_values()[i];
       if (value == Graph::none) continue;
-      std::vector<std::byte> bytes(bytes_of(stage, value));
+      std::vector<std::byte> bytes(count_bytes(stage, value));
       if (rank == ranks.rank()) bytes = own.values[i];
       broadcast_bytes(bytes, rank, ranks);
       place_parameters(bytes, stage, value, offsets, all.values[i]);

@@ -25,7 +25,7 @@ const std::vector<ValueIndex Graph::*>& stage_values();
 /// Copies the bytes of rank `root` to all ranks, which have as many. Collective.
 void broadcast_bytes(std::span<std::byte> bytes, int root, Communicator& ranks);
 
-StageState state_of(const Executor& executor, const std::vector<double>& running);
+StageState read_state(const Executor& executor, const std::vector<double>& running);
 
 /// The state of the undivided network that has the parameters of all stages, from `own`, the state
 /// of this rank's stage. `whole`: its graph. Collective.

@@ -22,7 +22,7 @@ constexpr const char* not_plain = "in plain accumulation on the undivided networ
 constexpr double roundings = 4, amplified = 16;
 
 /// Means and variances of a normalization.
-std::vector<double> numbers_of(const Statistics& statistics, const std::vector<double>& all) {
+std::vector<double> select_numbers(const Statistics& statistics, const std::vector<double>& all) {
   std::vector<double> values(all.begin() + statistics.mean,
                              all.begin() + statistics.mean + statistics.channels);
   values.insert(values.end(), all.begin() + statistics.variance,
@@ -63,7 +63,7 @@ void UndividedOracle::put(const StageState& state, const LossScaleState& scale) 
   plain_->save(now);
   now.running = state.running;
   now.loss_scale = scale;
-  plain_->exchange(now);
+  plain_->swap_state(now);
 }
 
 Verification UndividedOracle::judge(const DividedStep& step,
@@ -130,7 +130,7 @@ void UndividedOracle::compare_state(const DividedStep& step, const Trainer::Stat
 /// bit by bit where each operation is.
 void UndividedOracle::compare_gradients(const StageState& after, Verification& verification) {
   const Graph& graph = plain_->graph();
-  const StageState plain = state_of(plain_->executor(), {});
+  const StageState plain = read_state(plain_->executor(), {});
   // Both are in the order of memory, which keeps filters in an order of its own.
   const auto gradients_in = [&](const StageState& state) {
     std::vector<double> all(static_cast<std::size_t>(graph.elements(graph.gradients)));
@@ -197,9 +197,9 @@ UndividedOracle::Allowed UndividedOracle::allowed(const DividedStep& step, const
   Allowed all{allow(relative_difference(other_losses, losses)), {}};
   const double changed = 1 - std::pow(1 - statistics_momentum, static_cast<double>(passes_));
   for (const Statistics& layer_statistics : norms)
-    all.running.push_back(changed *
-                          allow(relative_difference(numbers_of(layer_statistics, other_statistics),
-                                                    numbers_of(layer_statistics, statistics))));
+    all.running.push_back(
+        changed * allow(relative_difference(select_numbers(layer_statistics, other_statistics),
+                                            select_numbers(layer_statistics, statistics))));
   return all;
 }
 
@@ -218,8 +218,8 @@ void UndividedOracle::compare_running(const StageState& after, const std::vector
   verification.checked += std::ssize(running);
   const std::vector<Statistics>& norms = plain_->graph().statistics;
   for (std::size_t i = 0; i < norms.size(); ++i)
-    if (const double relative =
-            relative_difference(numbers_of(norms[i], after.running), numbers_of(norms[i], running));
+    if (const double relative = relative_difference(select_numbers(norms[i], after.running),
+                                                    select_numbers(norms[i], running));
         !(relative <= allowed.running[i]))
       verification.fail(fmt::format(
           "the moving averages of {} after a step of the ranks differ by {:.3g} of their 2-norm "

@@ -25,10 +25,10 @@ const NameTable<PipelineSchedule>& schedules() {
 
 }  // namespace
 
-Parallel parallel_of(const std::string& text) {
+Parallel parse_parallel(const std::string& text) {
   const std::string in_groups = "*sync";
   if (text.ends_with(in_groups)) {
-    Parallel way = parallel_of(text.substr(0, text.size() - in_groups.size()));
+    Parallel way = parse_parallel(text.substr(0, text.size() - in_groups.size()));
     if (way.replicated || (way.kind != WayKind::pipeline && way.kind != WayKind::split))
       throw InputError("--parallel " + text + ": *sync is for groups of pipeline:P or split:K.");
     way.replicated = true;

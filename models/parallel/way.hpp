@@ -22,8 +22,8 @@ struct Parallel {
 
 /// Parses "sync", "stale:S", "async", "server:K", "pipeline:P[:1f1b|:fill-drain][*sync]",
 /// "split:K[*sync]". InputError for other texts.
-Parallel parallel_of(const std::string& text);
-/// The shortest text that parallel_of() reads as the same.
+Parallel parse_parallel(const std::string& text);
+/// The shortest text that parse_parallel() reads as the same.
 std::string to_text(const Parallel& way);
 
 /// Number of ranks, or groups of ranks, that have samples of their own in a step. 1 if the way does

@@ -52,8 +52,9 @@ class PcaBenchmark final : public AnalyticsBenchmark {
   }
   std::vector<AnalysisPart> parts(const AnalyticsSettings& settings, std::int64_t rows,
                                   std::int64_t features) const override {
-    if (settings.algorithm == "tsqr") return {{qr_block_of(features), false}};
-    return {{moments_of(rows, features, settings.precision)}, {eigh_of(features), false}};
+    if (settings.algorithm == "tsqr") return {{make_qr_problem(features), false}};
+    return {{make_moments_problem(rows, features, settings.precision)},
+            {make_eigh_problem(features), false}};
   }
 
   /// Matrices of d x d. gram: the moments and each thread's sums of them; eigh's matrix, vectors
@@ -65,7 +66,7 @@ class PcaBenchmark final : public AnalyticsBenchmark {
     const double of_pass = bytes_of_pass(rows, features, 6 * d, settings.threads);
     if (settings.algorithm == "gram")
       return {8 * d * d * (4 + settings.sums_of_threads()), 8 * d * d * 4.5 + of_pass};
-    const auto stack = static_cast<double>(qr_block_of(features).shape().n);
+    const auto stack = static_cast<double>(make_qr_problem(features).shape().n);
     return {8 * width * (stack + 4 * width), 8 * d * d * 8 + of_pass};
   }
 

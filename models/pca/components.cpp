@@ -33,8 +33,8 @@ void set_ascending(Components& components, const std::vector<double>& variances,
   }
 }
 
-std::map<std::string, Metric> metrics_of(const Components& components, double error,
-                                         const Resolution& resolution) {
+std::map<std::string, Metric> make_metrics(const Components& components, double error,
+                                           const Resolution& resolution) {
   const std::vector<double>& variances = components.variances;
   const double least = variances.front() * (resolution.of_roots ? error * error : error);
   const auto lost = std::count_if(variances.begin(), variances.end(),

@@ -27,7 +27,7 @@ class GramPca final : public Analysis {
         packed_(d_ + d_ * (d_ + 1) / 2),
         variances_(d_),
         columns_(d_ * d_) {
-    resolution_ = resolution_of(storage(analysis.precision), false, moments_->executed());
+    resolution_ = compute_resolution(storage(analysis.precision), false, moments_->executed());
   }
 
   Device& device() override { return moments_->device(); }
@@ -104,7 +104,7 @@ class GramPca final : public Analysis {
   }
 
   std::map<std::string, Metric> metrics() const override {
-    return metrics_of(
+    return make_metrics(
         components_,
         error_of_components(static_cast<double>(rows_), static_cast<double>(d_), resolution_),
         resolution_);
@@ -128,19 +128,19 @@ class GramPca final : public Analysis {
 
 }  // namespace
 
-LinalgProblem moments_of(std::int64_t rows, std::int64_t features, Precision precision) {
+LinalgProblem make_moments_problem(std::int64_t rows, std::int64_t features, Precision precision) {
   return {{LinalgKernel::moments, rows, features}, precision};
 }
 
-LinalgProblem eigh_of(std::int64_t features) {
+LinalgProblem make_eigh_problem(std::int64_t features) {
   return {{LinalgKernel::eigh, 0, features}, Precision::fp64};
 }
 
 Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& analysis) {
   Result<std::unique_ptr<Step>> moments = analysis.steps.make_own(
-      moments_of(analysis.mine.count, analysis.features, analysis.precision));
+      make_moments_problem(analysis.mine.count, analysis.features, analysis.precision));
   if (auto* refusal = std::get_if<Unsupported>(&moments)) return std::move(*refusal);
-  Result<std::unique_ptr<Step>> eigh = analysis.steps.make(eigh_of(analysis.features));
+  Result<std::unique_ptr<Step>> eigh = analysis.steps.make(make_eigh_problem(analysis.features));
   if (auto* refusal = std::get_if<Unsupported>(&eigh)) return std::move(*refusal);
   return std::make_unique<GramPca>(analysis, std::move(std::get<std::unique_ptr<Step>>(moments)),
                                    std::move(std::get<std::unique_ptr<Step>>(eigh)));

@@ -40,7 +40,7 @@ struct Resolution {
 inline constexpr double most_rows_in_fp32 = 256;
 
 /// `moments`: what the backend says of its sums and operands, to which it is held.
-Resolution resolution_of(DataType type, bool of_roots, const Executed& moments);
+Resolution compute_resolution(DataType type, bool of_roots, const Executed& moments);
 /// The same of what the texts of a case ask for.
 Resolution claimed_resolution(const CaseClaims& claims, const Executed& moments);
 
@@ -75,11 +75,11 @@ class Shift {
 
 // The linalg problems of the methods. Problems of d x d matrices are computed in fp64, since they
 // cost little compared with the passes over the rows. gram: the moments of a rank's rows.
-LinalgProblem moments_of(std::int64_t rows, std::int64_t features, Precision precision);
-LinalgProblem eigh_of(std::int64_t features);
+LinalgProblem make_moments_problem(std::int64_t rows, std::int64_t features, Precision precision);
+LinalgProblem make_eigh_problem(std::int64_t features);
 /// tsqr: the QR factorization of a block of rows of [1, x - shift] below the triangle of the blocks
 /// before.
-LinalgProblem qr_block_of(std::int64_t features);
+LinalgProblem make_qr_problem(std::int64_t features);
 
 /// CORAL-2's method: one pass for the moments, one allreduce of the packed triangle, then the
 /// eigenvectors of the covariance matrix on every rank.
@@ -90,8 +90,8 @@ Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& analysis);
 
 /// The metrics of both methods: the largest and the smallest standard deviation, and the number of
 /// variances that `error` does not resolve.
-std::map<std::string, Metric> metrics_of(const Components& components, double error,
-                                         const Resolution& resolution);
+std::map<std::string, Metric> make_metrics(const Components& components, double error,
+                                           const Resolution& resolution);
 /// Sorts by descending variance and fixes the signs. `columns`: directions as columns, variances
 /// ascending, as eigh gives them.
 void set_ascending(Components& components, const std::vector<double>& variances,

@@ -42,7 +42,7 @@ class TsqrPca final : public Analysis {
         other_(r_.size()),
         decoded_(static_cast<std::size_t>(d_)),
         solver_(d_, d_, Eigen::ComputeThinV) {
-    resolution_ = resolution_of(storage(analysis.precision), true, block_->executed());
+    resolution_ = compute_resolution(storage(analysis.precision), true, block_->executed());
   }
 
   Device& device() override { return block_->device(); }
@@ -112,7 +112,7 @@ class TsqrPca final : public Analysis {
   }
 
   std::map<std::string, Metric> metrics() const override {
-    return metrics_of(
+    return make_metrics(
         components_,
         error_of_components(static_cast<double>(rows_), static_cast<double>(d_), resolution_),
         resolution_);
@@ -196,7 +196,7 @@ class TsqrPca final : public Analysis {
 
 }  // namespace
 
-LinalgProblem qr_block_of(std::int64_t features) {
+LinalgProblem make_qr_problem(std::int64_t features) {
   const std::int64_t width = features + 1;
   return {{LinalgKernel::qr, width + block_rows, width}, Precision::fp64};
 }
@@ -207,7 +207,7 @@ Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& analysis) {
   if (std::get<Device*>(device)->name() != "cpu")
     return Unsupported{"tsqr stacks blocks of rows in host memory. Use --device cpu."};
   const std::int64_t width = analysis.features + 1;
-  Result<std::unique_ptr<Step>> block = analysis.steps.make(qr_block_of(analysis.features));
+  Result<std::unique_ptr<Step>> block = analysis.steps.make(make_qr_problem(analysis.features));
   if (auto* refusal = std::get_if<Unsupported>(&block)) return std::move(*refusal);
   Result<std::unique_ptr<Step>> pair =
       analysis.steps.make(LinalgProblem({LinalgKernel::qr, 2 * width, width}, Precision::fp64));

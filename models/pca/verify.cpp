@@ -111,7 +111,7 @@ double error_of_components(double rows, double features, const Resolution& resol
          30 * features * u;
 }
 
-Resolution resolution_of(DataType type, bool of_roots, const Executed& moments) {
+Resolution compute_resolution(DataType type, bool of_roots, const Executed& moments) {
   Resolution resolution{type, unit_roundoff(DataType::fp64), of_roots, 0};
   if (of_roots) return resolution;  // rows are fp64 before anything is computed of them
   if (moments.accumulate != name(DataType::fp64)) resolution.roundoff = unit_roundoff(type);
@@ -120,8 +120,8 @@ Resolution resolution_of(DataType type, bool of_roots, const Executed& moments) 
 }
 
 Resolution claimed_resolution(const CaseClaims& claims, const Executed& moments) {
-  return resolution_of(TableClaims(claims.settings).type, claims.settings.at("algorithm") == "tsqr",
-                       moments);
+  return compute_resolution(TableClaims(claims.settings).type,
+                            claims.settings.at("algorithm") == "tsqr", moments);
 }
 
 Verification verify_components(const Components& components, const TableClaims& claims,
@@ -192,7 +192,7 @@ Verification verify_components(const Components& components, const TableClaims& 
                                               : std::min(std::sqrt(off), off / deviation),
                           0};
     }
-  Verification checked = verification_of(relations, mine.count * d, "all rows of the table");
+  Verification checked = make_verification(relations, mine.count * d, "all rows of the table");
   leave_undecided(checked, error, "the first rows are unlike the others. Shuffle the rows");
   return checked;
 }

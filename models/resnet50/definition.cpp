@@ -12,18 +12,18 @@ struct Blocks {
   int of_stage[4];
 };
 
-Blocks blocks_of(std::int64_t depth) {
+Blocks make_blocks(std::int64_t depth) {
   return depth == 50 ? Blocks{true, {3, 4, 6, 3}} : Blocks{false, {2, 2, 2, 2}};
 }
 
-DefinedParameters parameters_of(std::int64_t depth, std::int64_t width, std::int64_t classes) {
+DefinedParameters define_parameters(std::int64_t depth, std::int64_t width, std::int64_t classes) {
   DefinedParameters all;
   const auto add = [&](const std::string& conv, const std::string& norm, std::int64_t out,
                        std::int64_t in, std::int64_t taps) {
     all[conv + ".weight"] = {out, in, taps, taps};
     all[norm + ".weight"] = all[norm + ".bias"] = {out};
   };
-  const auto [deep, blocks] = blocks_of(depth);
+  const auto [deep, blocks] = make_blocks(depth);
   add("conv1", "bn1", width, 3, 7);
   std::int64_t in = width;
   for (int stage = 0; stage < 4; ++stage)
@@ -41,7 +41,7 @@ DefinedParameters parameters_of(std::int64_t depth, std::int64_t width, std::int
   return all;
 }
 
-std::map<std::string, DefinedWindow> windows_of(std::int64_t depth) {
+std::map<std::string, DefinedWindow> define_windows(std::int64_t depth) {
   std::map<std::string, DefinedWindow> windows{{"conv1", {.stride = 2}}};
   for (const char* stage : {"layer2.0", "layer3.0", "layer4.0"})
     for (const char* layer : {depth == 50 ? ".conv2" : ".conv1", ".downsample.0"})
@@ -78,7 +78,7 @@ ReferenceNode block(ReferencePass& pass, const std::string& name, const Referenc
 ReferenceNetwork reference_resnet(std::int64_t depth, std::int64_t width, std::int64_t image,
                                   std::int64_t classes) {
   return {photograph(image), classes, [=](ReferencePass& pass, const ReferenceNode& images) {
-            const auto [deep, blocks] = blocks_of(depth);
+            const auto [deep, blocks] = make_blocks(depth);
             ReferenceNode x = pass.conv("conv1", images, width, 7, 2);
             x = pass.max_pool(pass.relu(pass.norm("bn1", x)));
             for (int stage = 0; stage < 4; ++stage)
@@ -94,10 +94,10 @@ NetworkDefinition define_resnet(const std::string& problem) {
   if (std::sscanf(problem.c_str(), "d%lldw%llds%lldc%lld", &depth, &width, &side, &classes) != 4)
     throw CaseError(fmt::format("{} is not a residual network", problem));
   return {.input = {photograph(side), classes},
-          .parameters = parameters_of(depth, width, classes),
+          .parameters = define_parameters(depth, width, classes),
           .small =
               reference_resnet(depth, small_resnet_width, small_resnet_image, small_resnet_classes),
-          .windows = windows_of(depth)};
+          .windows = define_windows(depth)};
 }
 
 }  // namespace assay

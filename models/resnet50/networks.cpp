@@ -6,7 +6,7 @@ namespace assay {
 namespace {
 
 /// The family of one depth, whose descriptors omit it.
-NetworkFamily family_of(const std::string& depth) {
+NetworkFamily make_family(const std::string& depth) {
   const std::string prefix = "d" + depth;
   return {"resnet" + depth, "residual network of width, image size, classes (w64s224c1000)",
           [=](const std::string& fields) {
@@ -22,6 +22,6 @@ NetworkFamily family_of(const std::string& depth) {
 
 }  // namespace
 
-std::vector<NetworkFamily> resnet50_networks() { return {family_of("18"), family_of("50")}; }
+std::vector<NetworkFamily> resnet50_networks() { return {make_family("18"), make_family("50")}; }
 
 }  // namespace assay

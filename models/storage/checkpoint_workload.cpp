@@ -26,7 +26,7 @@ constexpr std::int64_t blob_bytes = 16 << 20;  // a large tensor; a multiple of 
 std::string blob_name(std::int64_t first) { return fmt::format("part{}", first / blob_bytes); }
 
 /// The bytes of a shard's blobs, as its size and its header tell.
-double payload_of(const std::filesystem::path& file) {
+double read_payload(const std::filesystem::path& file) {
   constexpr std::size_t length_at = 8, header_at = 20;
   std::ifstream stream(file, std::ios::binary);
   unsigned char head[header_at] = {};
@@ -43,14 +43,14 @@ class ShardWorkload : public IoWorkload {
   using IoWorkload::IoWorkload;
 
  protected:
-  std::int64_t mine() const { return setup_.claims.bytes_of(ranks_.rank()); }
-  std::int64_t theirs() const { return setup_.claims.bytes_of(source()); }
-  std::filesystem::path own_file() const { return folder_->file_of(ranks_.rank()); }
-  std::filesystem::path source_file() const { return folder_->file_of(source()); }
+  std::int64_t mine() const { return setup_.claims.count_bytes(ranks_.rank()); }
+  std::int64_t theirs() const { return setup_.claims.count_bytes(source()); }
+  std::filesystem::path own_file() const { return folder_->find_file(ranks_.rank()); }
+  std::filesystem::path source_file() const { return folder_->find_file(source()); }
 
   void fill() {
     buffer_.resize(static_cast<std::size_t>(mine()));
-    fill_contents(key_of(++generation_, ranks_.rank()), 0, buffer_);
+    fill_contents(make_key(++generation_, ranks_.rank()), 0, buffer_);
   }
 
   void write() {
@@ -74,8 +74,8 @@ class ShardWorkload : public IoWorkload {
   }
 
   /// Why a shard of `generation` is not what its writer had, or "".
-  std::string fault_of(const Checkpoint& shard, std::uint64_t generation) const {
-    const std::uint64_t key = key_of(generation, source());
+  std::string find_fault(const Checkpoint& shard, std::uint64_t generation) const {
+    const std::uint64_t key = make_key(generation, source());
     if (shard.state().value("shard", -1) != source()) return "it is the shard of another rank";
     for (std::int64_t first = 0; first < theirs(); first += blob_bytes) {
       const auto blob = shard.bytes(blob_name(first));
@@ -92,7 +92,7 @@ class ShardWorkload : public IoWorkload {
     const auto generations = all_numbers(static_cast<double>(generation_), ranks_);
     try {
       if (shard)
-        fault = fault_of(
+        fault = find_fault(
             *shard, static_cast<std::uint64_t>(generations[static_cast<std::size_t>(source())]));
     } catch (const InputError& error) {  // it lacks a blob
       fault = error.what();
@@ -128,7 +128,7 @@ class WriteWorkload final : public ShardWorkload {
     fill();
   }
   void timed_run() override { write(); }
-  Amounts done() override { return {{"bytes_per_s", payload_of(own_file())}}; }
+  Amounts done() override { return {{"bytes_per_s", read_payload(own_file())}}; }
   StorageBytes expected_bytes() const override { return {0, static_cast<double>(mine())}; }
   double unwritten() const override { return unwritten_bytes(own_file()); }
 

@@ -87,9 +87,9 @@ class IoBenchmark final : public Benchmark {
         dimension::field("size", "mb", "megabytes (10^6 bytes) of the checkpoint or data set"),
         dimension::field("count", "n", "files (metadata) or reads (random) of each rank"),
         dimension::field("block", "kib", "KiB of a random read, 4 to 128"),
-        found_dimension("ranks", "r"),
-        found_dimension("nodes", "n"),
-        dimension::of_system(found_dimension("file_system", "")),
+        determined_dimension("ranks", "r"),
+        determined_dimension("nodes", "n"),
+        dimension::of_system(determined_dimension("file_system", "")),
         std::move(folder),
         std::move(keep)};
   }
@@ -106,7 +106,7 @@ class IoBenchmark final : public Benchmark {
     settings["problem"] = to_text(io.size);
     settings["ranks"] = std::to_string(started.ranks);
     settings["nodes"] = std::to_string(started.nodes);
-    settings["file_system"] = file_system_of(settings.at("folder"));
+    settings["file_system"] = find_file_system(settings.at("folder"));
     if (io.operation->kind == IoKind::random)
       expect_places(settings.at("problem"), io.size, started.ranks);
     return io;

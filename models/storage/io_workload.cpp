@@ -45,7 +45,7 @@ IoClaims::IoClaims(const Settings& settings)
   block = kib << 10;
 }
 
-std::int64_t IoClaims::bytes_of(int rank) const {
+std::int64_t IoClaims::count_bytes(int rank) const {
   const Share share{rank, ranks};
   return share.end(bytes) - share.begin(bytes);
 }

@@ -30,7 +30,7 @@ struct IoClaims {
   int ranks = 1;
   explicit IoClaims(const Settings& settings);
   /// Bytes of the file of a rank.
-  std::int64_t bytes_of(int rank) const;
+  std::int64_t count_bytes(int rank) const;
 };
 
 struct IoSetup {
@@ -101,7 +101,7 @@ class IoWorkload : public Workload {
   virtual void forget_times() {}
 
   int source() const { return (ranks_.rank() + 1) % ranks_.size(); }  ///< whose file it reads
-  std::uint64_t key_of(std::uint64_t generation, int file) const {
+  std::uint64_t make_key(std::uint64_t generation, int file) const {
     return contents_key(setup_.seed, generation, file);
   }
   double largest(double value) const;  ///< of all ranks

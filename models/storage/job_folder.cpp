@@ -43,7 +43,7 @@ InputError unwritable_io_folder(const fs::path& folder, int error) {
 
 }  // namespace
 
-std::string file_system_of(const fs::path& folder) {
+std::string find_file_system(const fs::path& folder) {
   struct stat status {};
   struct statfs system {};
   if (::stat(folder.c_str(), &status) != 0 || ::statfs(folder.c_str(), &system) != 0)
@@ -100,7 +100,7 @@ JobFolder::~JobFolder() {
   folder_->keep();
 }
 
-fs::path JobFolder::file_of(int rank) const { return path() / fmt::format("rank{}", rank); }
+fs::path JobFolder::find_file(int rank) const { return path() / fmt::format("rank{}", rank); }
 
 void JobFolder::expect_free(double bytes) const {
   std::error_code unknown;

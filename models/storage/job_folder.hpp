@@ -14,7 +14,7 @@ namespace assay {
 
 /// The name of the file system of a folder ("ext4"), as the kernel calls it; its number where no
 /// mount has the folder's device. InputError if there is no such folder.
-std::string file_system_of(const std::filesystem::path& folder);
+std::string find_file_system(const std::filesystem::path& folder);
 
 /// Rank 0 makes it and holds the lock of --folder; it is removed at the end, also by a signal that
 /// ends the job (core/base/temporary.hpp).
@@ -30,7 +30,7 @@ class JobFolder final {
 
   const std::filesystem::path& path() const { return folder_->path(); }
   /// The file that `rank` writes.
-  std::filesystem::path file_of(int rank) const;
+  std::filesystem::path find_file(int rank) const;
   /// CaseError if fewer bytes are free there.
   void expect_free(double bytes) const;
 

@@ -33,7 +33,7 @@ class MetadataWorkload final : public IoWorkload {
       : IoWorkload(setup, std::move(folder), ranks) {
     const auto start = std::chrono::steady_clock::now();
     throw_on_all(ranks_, [&] {
-      const fs::path own = folder_->file_of(ranks_.rank());
+      const fs::path own = folder_->find_file(ranks_.rank());
       if (::mkdir(own.c_str(), 0777) != 0) refuse("create", own.string());
     });
     seconds_ = {{"create", seconds_since(start)}};
@@ -48,8 +48,8 @@ class MetadataWorkload final : public IoWorkload {
         names.push_back((folder / fmt::format("file{}.{}", generation_, i)).string());
       return names;
     };
-    own_ = names_in(folder_->file_of(ranks_.rank()));
-    others_ = names_in(folder_->file_of(source()));
+    own_ = names_in(folder_->find_file(ranks_.rank()));
+    others_ = names_in(folder_->find_file(source()));
     for (Phase& phase : phases_) phase.done = 0;
   }
 
@@ -150,7 +150,7 @@ class MetadataWorkload final : public IoWorkload {
 
   /// The names of a folder are at storage.
   void sync(int rank) const {
-    const fs::path folder = folder_->file_of(rank);
+    const fs::path folder = folder_->find_file(rank);
     const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (opened.number() < 0 || ::fsync(opened.number()) != 0) refuse("sync", folder.string());
   }
@@ -160,7 +160,7 @@ class MetadataWorkload final : public IoWorkload {
     std::vector<std::string> listed;
     std::error_code failed;
     for (const fs::directory_entry& entry :
-         fs::directory_iterator(folder_->file_of(source()), failed))
+         fs::directory_iterator(folder_->find_file(source()), failed))
       listed.push_back(entry.path().string());
     std::sort(listed.begin(), listed.end());
     std::vector<std::string> expected(others_.begin(),
@@ -168,7 +168,7 @@ class MetadataWorkload final : public IoWorkload {
     std::sort(expected.begin(), expected.end());
     if (listed == expected && std::ssize(listed) == count) return "";
     return fmt::format("{} lists {} files, not the {} that are there",
-                       folder_->file_of(source()).string(), listed.size(), count);
+                       folder_->find_file(source()).string(), listed.size(), count);
   }
 
   std::array<Phase, 4> phases_{

@@ -53,8 +53,8 @@ class RandomWorkload final : public IoWorkload {
   /// Other places for each run, no two of them equal.
   void prepare_run() override {
     const std::int64_t apart = place_bytes(block_);
-    std::uniform_int_distribution<std::int64_t> any(0,
-                                                    setup_.claims.bytes_of(source()) / apart - 1);
+    std::uniform_int_distribution<std::int64_t> any(
+        0, setup_.claims.count_bytes(source()) / apart - 1);
     std::unordered_set<std::int64_t> taken;
     places_.clear();
     while (std::ssize(places_) < setup_.claims.count)
@@ -72,7 +72,7 @@ class RandomWorkload final : public IoWorkload {
   Amounts done() override {
     wrong_ = 0;
     for (std::size_t i = 0; i < places_.size(); ++i)
-      wrong_ += first_difference(key_of(0, source()), places_[i], block_at(i)) >= 0;
+      wrong_ += first_difference(make_key(0, source()), places_[i], block_at(i)) >= 0;
     const double right = static_cast<double>(std::ssize(places_) - wrong_);
     return {{"bytes_per_s", right * static_cast<double>(block_)}, {"reads_per_s", right}};
   }
@@ -99,25 +99,25 @@ class RandomWorkload final : public IoWorkload {
   }
 
  private:
-  std::string source_file() const { return folder_->file_of(source()).string(); }
+  std::string source_file() const { return folder_->find_file(source()).string(); }
   std::span<std::byte> block_at(std::size_t i) {
     const auto bytes = static_cast<std::size_t>(block_);
     return std::span(buffer_).subspan(i * bytes, bytes);
   }
 
   void write_set() {
-    const std::int64_t all = setup_.claims.bytes_of(ranks_.rank());
+    const std::int64_t all = setup_.claims.count_bytes(ranks_.rank());
     std::vector<std::byte> piece(static_cast<std::size_t>(std::min(set_piece, all)));
     const auto fill = [&](const Put& put) {
       for (std::int64_t first = 0; first < all; first += set_piece) {
         const auto part =
             std::span(piece).first(static_cast<std::size_t>(std::min(set_piece, all - first)));
-        fill_contents(key_of(0, ranks_.rank()), first, part);
+        fill_contents(make_key(0, ranks_.rank()), first, part);
         put({reinterpret_cast<const char*>(part.data()), part.size()});
       }
     };
     try {
-      write_pieces(folder_->file_of(ranks_.rank()), fill);
+      write_pieces(folder_->find_file(ranks_.rank()), fill);
     } catch (const InputError& error) {
       throw CaseError(error.what());
     }

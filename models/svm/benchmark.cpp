@@ -81,9 +81,9 @@ class SvmBenchmark final : public AnalyticsBenchmark {
   }
   std::vector<AnalysisPart> parts(const AnalyticsSettings& settings, std::int64_t rows,
                                   std::int64_t features) const override {
-    std::vector<AnalysisPart> parts{{hinge_of(rows, features, settings.precision)}};
+    std::vector<AnalysisPart> parts{{make_hinge_problem(rows, features, settings.precision)}};
     if (settings.algorithm == "newton")
-      parts.push_back({hessian_of(rows, features, settings.precision)});
+      parts.push_back({make_hessian_problem(rows, features, settings.precision)});
     return parts;
   }
   void complete_part(Settings& settings, AnalyticsSettings&) const override {

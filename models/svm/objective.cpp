@@ -21,14 +21,15 @@ constexpr std::int64_t least_rows_of_part = 16;
 /// their tensors, if another objective has them.
 Made make_of_rows(const AnalysisCase& analysis, std::int64_t rows, std::int64_t all, double cost,
                   bool with_hessian, const std::map<std::string, Tensor*>& shared) {
-  Result<std::unique_ptr<Step>> hinge =
-      analysis.steps.make_own(hinge_of(rows, analysis.features, analysis.precision), shared);
+  Result<std::unique_ptr<Step>> hinge = analysis.steps.make_own(
+      make_hinge_problem(rows, analysis.features, analysis.precision), shared);
   if (auto* refusal = std::get_if<Unsupported>(&hinge)) return std::move(*refusal);
   Step& first = *std::get<std::unique_ptr<Step>>(hinge);
   Result<std::unique_ptr<Step>> hessian = std::unique_ptr<Step>();
   if (with_hessian)
-    hessian = analysis.steps.make_own(hessian_of(rows, analysis.features, analysis.precision),
-                                      {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
+    hessian =
+        analysis.steps.make_own(make_hessian_problem(rows, analysis.features, analysis.precision),
+                                {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
   if (auto* refusal = std::get_if<Unsupported>(&hessian)) return std::move(*refusal);
   return std::make_unique<SvmObjective>(analysis, static_cast<double>(all), cost,
                                         std::move(std::get<std::unique_ptr<Step>>(hinge)),
@@ -37,11 +38,11 @@ Made make_of_rows(const AnalysisCase& analysis, std::int64_t rows, std::int64_t 
 
 }  // namespace
 
-LinalgProblem hinge_of(std::int64_t rows, std::int64_t features, Precision precision) {
+LinalgProblem make_hinge_problem(std::int64_t rows, std::int64_t features, Precision precision) {
   return {{LinalgKernel::hinge, rows, features}, precision};
 }
 
-LinalgProblem hessian_of(std::int64_t rows, std::int64_t features, Precision precision) {
+LinalgProblem make_hessian_problem(std::int64_t rows, std::int64_t features, Precision precision) {
   return {{LinalgKernel::hinge_hessian, rows, features}, precision};
 }
 
@@ -53,7 +54,7 @@ Made SvmObjective::make_part(const AnalysisCase& analysis, double cost, SvmObjec
                              std::int64_t part) {
   std::int64_t all = 0;  // the same decision on every rank
   for (int rank = 0; rank < analysis.ranks.size(); ++rank) {
-    const std::int64_t rows = rows_of(analysis.rows, rank, analysis.ranks.size()).count / part;
+    const std::int64_t rows = share_rows(analysis.rows, rank, analysis.ranks.size()).count / part;
     if (rows < 1) return std::unique_ptr<SvmObjective>();
     all += rows;
   }

@@ -78,8 +78,8 @@ struct SvmSolution {
 };
 
 /// The linalg problems on a rank with `rows` rows: P, and its curvature.
-LinalgProblem hinge_of(std::int64_t rows, std::int64_t features, Precision precision);
-LinalgProblem hessian_of(std::int64_t rows, std::int64_t features, Precision precision);
+LinalgProblem make_hinge_problem(std::int64_t rows, std::int64_t features, Precision precision);
+LinalgProblem make_hessian_problem(std::int64_t rows, std::int64_t features, Precision precision);
 
 /// Evaluates P, its smoothed form and its derivatives over all ranks, by the operations hinge and
 /// hinge_hessian.

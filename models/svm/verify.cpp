@@ -202,7 +202,7 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
                          claims.gap + 4 * (summed + rounding)});
   }
   SvmCheck check{
-      verification_of(relations, mine.range.count * table.features(), "all rows of the table"),
+      make_verification(relations, mine.range.count * table.features(), "all rows of the table"),
       sums[right] / n, primal, gap, error};
   if (unreached && check.verification.reason.starts_with("duality gap")) {
     check.verification.undecided = true;

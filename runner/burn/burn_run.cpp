@@ -54,16 +54,16 @@ double duration(const std::string& flag, const std::string& text) {
 }
 
 /// SUITE, or the suite `burn` with these benchmarks alone.
-struct Asked {
+struct BurnRequest {
   std::string suite;
   std::set<std::string> kinds{};  ///< empty: all
 };
 
-Asked asked_of(const Given& given) {
-  const std::string text = *value_of(given, "SUITE");
+BurnRequest parse_request(const Given& given) {
+  const std::string text = *read_value(given, "SUITE");
   const std::vector<std::string> names = suite_names();
   if (fs::exists(text) || std::ranges::find(names, text) != names.end()) return {text};
-  Asked asked{"burn"};
+  BurnRequest asked{"burn"};
   const std::vector<std::string> known = suite_benchmarks(read_suite(find_suite(asked.suite)));
   for (const std::string& kind : split(text, ',')) {
     if (std::ranges::find(known, kind) == known.end()) {
@@ -82,7 +82,7 @@ struct Kinds {
   std::size_t cases_alone = 0, cases_together = 0;
 };
 
-Kinds kinds_of(const Asked& asked) {
+Kinds list_kinds(const BurnRequest& asked) {
   prepare_parent();
   const Temporary scratch = make_scratch_folder();
   RunPlan plan = plan_of_suite(asked.suite);
@@ -100,7 +100,7 @@ Kinds kinds_of(const Asked& asked) {
 }
 
 /// "^(conv|gemm)/".
-std::string filter_of(const std::vector<std::string>& benchmarks) {
+std::string make_filter(const std::vector<std::string>& benchmarks) {
   return "^(" + join(benchmarks, "|") + ")/";
 }
 
@@ -109,7 +109,7 @@ struct Turns {
   int passes = 1;
   double seconds = 0;  ///< of a case in a pass
 };
-Turns turns_of(double seconds, std::size_t cases) {
+Turns plan_turns(double seconds, std::size_t cases) {
   const double each = seconds / static_cast<double>(std::max<std::size_t>(cases, 1));
   const double passes = std::max(1.0, std::round(each / seconds_of_turn));
   return {static_cast<int>(passes), each / passes};
@@ -119,11 +119,11 @@ class BurnRun {
  public:
   explicit BurnRun(const Given& given)
       : given_(given),
-        seconds_(duration("--for", *value_of(given, "for"))),
-        threads_(static_cast<int>(whole_of(given, "threads", 1, 1 << 20).value_or(1))),
-        gpus_(static_cast<int>(whole_of(given, "gpus", 1, 1024).value_or(0))),
-        asked_(asked_of(given)),
-        kinds_(kinds_of(asked_)),
+        seconds_(duration("--for", *read_value(given, "for"))),
+        threads_(static_cast<int>(read_whole_number(given, "threads", 1, 1 << 20).value_or(1))),
+        gpus_(static_cast<int>(read_whole_number(given, "gpus", 1, 1024).value_or(0))),
+        asked_(parse_request(given)),
+        kinds_(list_kinds(asked_)),
         folder_(folder_of_many(given, "assay burn")),
         started_(utc_now()) {}
 
@@ -163,7 +163,7 @@ class BurnRun {
   };
 
   void say(const std::string& text) const {
-    if (talk_of(given_) != Talk::quiet) std::cerr << "assay burn: " << text << std::endl;
+    if (read_talk(given_) != Talk::quiet) std::cerr << "assay burn: " << text << std::endl;
   }
 
   /// `assay run` of some benchmarks in a folder of its own.
@@ -174,14 +174,15 @@ class BurnRun {
     Given own;
     own["SUITE"] = {asked_.suite};
     own["out"] = {(folder_ / "members" / name).string()};
-    own["filter"] = {filter_of(benchmarks)};
+    own["filter"] = {make_filter(benchmarks)};
     own["burn"] = {fmt::format("{}", turns.seconds)};
     own["launches"] = {std::to_string(turns.passes)};
     own["max-time"] = {max_time};
     // Other seeds have other orders of the kinds: the cores do not all do the same at once.
-    own["seed"] = {std::to_string(whole_of(given_, "seed", 0, UINT64_MAX).value_or(1) + number)};
+    own["seed"] = {
+        std::to_string(read_whole_number(given_, "seed", 0, UINT64_MAX).value_or(1) + number)};
     own["resume"] = own["no-ceilings"] = own["quiet"] = {""};
-    if (const auto more = seconds_of(given_, "timeout"))
+    if (const auto more = read_seconds(given_, "timeout"))
       own["timeout"] = {fmt::format("{}", turns.seconds + *more)};
     if (given_.contains("allow-mixed")) own["allow-mixed"] = {""};
     return words_of_run(own, {});
@@ -189,9 +190,9 @@ class BurnRun {
 
   void burn_slots(double seconds) {
     const Temporary scratch = make_scratch_folder();
-    std::vector<Slot> slots = slots_of(given_, threads_, scratch.path(), "assay burn");
+    std::vector<Slot> slots = make_slots(given_, threads_, scratch.path(), "assay burn");
     if (gpus_ > 0) keep_slots_of_gpus(slots);
-    const Turns turns = turns_of(seconds, kinds_.cases_alone);
+    const Turns turns = plan_turns(seconds, kinds_.cases_alone);
     say(fmt::format(
         "{} on {} of {}{}, {} of {:.3g} s each, into {}", counted(kinds_.cases_alone, "case"),
         counted(slots.size(), "process", "es"), counted(static_cast<std::size_t>(threads_), "core"),
@@ -225,13 +226,13 @@ class BurnRun {
   }
 
   void burn_ranks(double seconds) {
-    const Turns turns = turns_of(seconds, kinds_.cases_together);
+    const Turns turns = plan_turns(seconds, kinds_.cases_together);
     std::vector<std::string> command = words("ranks", kinds_.together, turns, 0);
     for (const char* flag : {"launcher", "nodes"})
-      for (const std::string& value : values_of(given_, flag))
+      for (const std::string& value : read_values(given_, flag))
         command.insert(command.end(), {std::string("--") + flag, value});
-    const std::uint64_t ranks =
-        whole_of(given_, "ranks-per-node", 1, 1'000'000).value_or(std::max(1, slots_of_node_));
+    const std::uint64_t ranks = read_whole_number(given_, "ranks-per-node", 1, 1'000'000)
+                                    .value_or(std::max(1, slots_of_node_));
     command.insert(command.end(), {"--ranks-per-node", std::to_string(ranks)});
     std::list<Member> members;
     members.emplace_back("ranks", Slot{}, command, folder_ / "log");
@@ -245,7 +246,7 @@ class BurnRun {
     const auto begun = std::chrono::steady_clock::now();
     // It kills a case that has not begun, or not ended, after so long.
     const double of_case =
-        2 * (2 * turns.seconds + seconds_of(given_, "timeout").value_or(usual_timeout));
+        2 * (2 * turns.seconds + read_seconds(given_, "timeout").value_or(usual_timeout));
     const double most = seconds_of_start + of_case * static_cast<double>(cases) * turns.passes;
     try {
       while (!members.empty()) {
@@ -274,12 +275,12 @@ class BurnRun {
 
   void lose(const std::string& name, const std::string& how) {
     lost_.push_back(fmt::format("{}: its process {}: {}", name, how,
-                                tail_of(folder_ / "log" / (name + ".err.txt"))));
+                                read_tail(folder_ / "log" / (name + ".err.txt"))));
   }
 
   void lose_without_row(const std::string& name) {
-    lost_.push_back(
-        fmt::format("{}: it has no row. {}", name, tail_of(folder_ / "log" / (name + ".err.txt"))));
+    lost_.push_back(fmt::format("{}: it has no row. {}", name,
+                                read_tail(folder_ / "log" / (name + ".err.txt"))));
   }
 
   /// The rows in the journals, which are there also if a member was killed.
@@ -336,7 +337,7 @@ class BurnRun {
         fmt::format("burn-{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), getpid()),
         read_suite(find_suite(asked_.suite)).at("name"),
         command_line("assay burn", {"SUITE"}, given_),
-        whole_of(given_, "seed", 0, UINT64_MAX).value_or(1), started_);
+        read_whole_number(given_, "seed", 0, UINT64_MAX).value_or(1), started_);
     header.finished = utc_now();
     header.statistics = all.run.statistics;
     header.timing.burn = turn_s_;  // so that a row can be burnt in again
@@ -360,7 +361,7 @@ class BurnRun {
   const Given& given_;
   double seconds_, turn_s_ = 0;
   int threads_, gpus_, slots_of_node_ = 0;
-  Asked asked_;
+  BurnRequest asked_;
   Kinds kinds_;
   fs::path folder_;
   std::string started_, stopped_;

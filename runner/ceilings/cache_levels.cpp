@@ -56,7 +56,7 @@ std::vector<CacheLevel> device_levels(const json& told) {
   return {{"L2", bytes.get<double>()}};
 }
 
-std::size_t level_of(double bytes, const std::vector<CacheLevel>& levels) {
+std::size_t find_level(double bytes, const std::vector<CacheLevel>& levels) {
   const auto holds = [&](const CacheLevel& level) { return bytes <= level.bytes; };
   return static_cast<std::size_t>(std::find_if(levels.begin(), levels.end(), holds) -
                                   levels.begin());
@@ -78,7 +78,7 @@ double probe_bytes(std::size_t level, const std::vector<CacheLevel>& levels) {
 }
 
 std::vector<std::size_t> bounding_levels(double bytes, const std::vector<CacheLevel>& levels) {
-  const std::size_t holds = level_of(bytes, levels);
+  const std::size_t holds = find_level(bytes, levels);
   if (holds == 0) return {0};
   return {holds - 1, holds};
 }

@@ -25,7 +25,7 @@ std::vector<CacheLevel> cache_levels(const nlohmann::json& hardware, int threads
 std::vector<CacheLevel> device_levels(const nlohmann::json& told);
 
 /// The innermost level with a capacity of at least `bytes`.
-std::size_t level_of(double bytes, const std::vector<CacheLevel>& levels);
+std::size_t find_level(double bytes, const std::vector<CacheLevel>& levels);
 /// "L2", "memory".
 std::string level_name(std::size_t level, const std::vector<CacheLevel>& levels);
 

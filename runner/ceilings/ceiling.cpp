@@ -44,7 +44,7 @@ struct Ranks {
   double sharers = 1;  ///< that do the problem together: all, or 1
 };
 
-Ranks ranks_of(const Row& row) {
+Ranks read_ranks(const Row& row) {
   Ranks ranks;
   ranks.all = row.number("ranks").value_or(1);
   if (ranks.all == 1) return ranks;
@@ -92,16 +92,16 @@ class Ceilings {
   std::optional<Rate> bandwidth(std::size_t level, std::string& why) const {
     const auto measures = [&](const Row& row) {
       return (kernel(row, "read") || kernel(row, "triad") || kernel(row, "copy")) &&
-             row.parameter("precision") == "fp64" && level_of(bytes_of(row), levels_) == level;
+             row.parameter("precision") == "fp64" && find_level(find_bytes(row), levels_) == level;
     };
     // The largest arrays in memory that there was room for count: the cache holds more of smaller
     // ones.
     double largest = 0;
     if (level == levels_.size())
       for (const Row* row : rows_)
-        if (measures(*row) && row->is_ok()) largest = std::max(largest, bytes_of(*row));
+        if (measures(*row) && row->is_ok()) largest = std::max(largest, find_bytes(*row));
     std::optional<Rate> rate =
-        most([&](const Row& row) { return measures(row) && 2 * bytes_of(row) >= largest; },
+        most([&](const Row& row) { return measures(row) && 2 * find_bytes(row) >= largest; },
              &RowProblem::bytes, why);
     // The data sheet, where there is one, is the least.
     if (rate && level == levels_.size() && !place_.is_processor())
@@ -122,7 +122,7 @@ class Ceilings {
            (!device_.empty() && probe.rest.value("measured_on", json()) == device_);
   }
   /// The working set of the ranks that share the levels.
-  double bytes_of(const Row& probe) const {
+  double find_bytes(const Row& probe) const {
     return ranks_.here * probe.problem.bytes.value_or(0) / probe.problem.passes.value_or(1);
   }
 
@@ -145,7 +145,7 @@ class Ceilings {
       const std::optional<double> done = row->problem.*amount, seconds = row->time_s->min;
       if (!done || !seconds || !(*seconds > 0)) continue;
       if (const double rate = *done / *seconds; !most || rate > most->per_s)
-        most = Rate{rate, *done, mark_of(*row).empty(), rate};
+        most = Rate{rate, *done, choose_mark(*row).empty(), rate};
     }
     return most;
   }
@@ -180,7 +180,7 @@ struct Traffic {
 
 /// The traffic of all ranks that share the levels. The number of times that an analysis goes over
 /// its table may be known after the run alone.
-Traffic traffic_of(const Row& row, const Ranks& ranks) {
+Traffic compute_traffic(const Row& row, const Ranks& ranks) {
   const double share = ranks.here / ranks.sharers;
   const json passes = row.executed ? row.executed->rest.value("passes", json()) : json();
   if (const auto size = row.problem.number("size"); size && passes.is_number())
@@ -192,9 +192,9 @@ Traffic traffic_of(const Row& row, const Ranks& ranks) {
 
 /// The highest of the roofs of a row: cold, all of its data come from memory; hot, from the levels
 /// that can hold them, each pass less what lies inside of it.
-Roof roof_of(const Row& row, const Ceilings& ceilings, const std::vector<CacheLevel>& levels) {
+Roof find_roof(const Row& row, const Ceilings& ceilings, const std::vector<CacheLevel>& levels) {
   const Ranks& ranks = ceilings.ranks();
-  const auto [bytes, passes] = traffic_of(row, ranks);
+  const auto [bytes, passes] = compute_traffic(row, ranks);
   if (!(bytes * passes > 0)) return {};
   const bool cold = row.parameter("cache") == "cold";
   const bool on_device = !ceiling_place(row).is_processor();
@@ -224,7 +224,7 @@ struct Peak {
   std::string precision;
 };
 
-Peak peak_of(const Row& row, const Ceilings& ceilings) {
+Peak find_peak(const Row& row, const Ceilings& ceilings) {
   std::string precision = arithmetic_name(row.parameter("precision"));
   std::string why = "it was not measured";
   std::optional<Rate> peak = ceilings.peak(precision, why);
@@ -257,11 +257,11 @@ LeastTime surely_least(const Row& row, const Ceilings& ceilings,
   consider([&] {
     const double work = operations(row, ceilings.ranks());
     if (!(work > 0)) return std::pair(false, LeastTime{});
-    const Rate peak = peak_of(row, ceilings).rate;
+    const Rate peak = find_peak(row, ceilings).rate;
     return std::pair(peak.judges, LeastTime{work / peak.surely, "compute"});
   });
   consider([&] {
-    const Roof roof = roof_of(row, ceilings, levels);
+    const Roof roof = find_roof(row, ceilings, levels);
     return std::pair(roof.judges,
                      LeastTime{roof.surely > 0 ? roof.bytes / roof.surely : 0, roof.level});
   });
@@ -273,9 +273,9 @@ struct Impossible {
   std::string reason;
 };
 
-RowCeiling ceiling_of(const Row& row, const std::vector<Bracket>& brackets,
-                      const std::vector<std::size_t>& around,
-                      const ResultEnvironment& environment) {
+RowCeiling make_ceiling(const Row& row, const std::vector<Bracket>& brackets,
+                        const std::vector<std::size_t>& around,
+                        const ResultEnvironment& environment) {
   if (row.benchmark == "stream") throw NoCeiling{"stream measures ceilings itself"};
   const CeilingPlace place = ceiling_place(row);
   if (place.backend.empty()) throw NoCeiling{"a transport's ceilings are not measured"};
@@ -284,7 +284,7 @@ RowCeiling ceiling_of(const Row& row, const std::vector<Bracket>& brackets,
     if (brackets[index].reason.empty()) ceiling.brackets.push_back(static_cast<int>(index));
   if (ceiling.brackets.empty()) throw NoCeiling{brackets[around.front()].reason};
   const std::vector<std::size_t> good(ceiling.brackets.begin(), ceiling.brackets.end());
-  const Ranks ranks = ranks_of(row);
+  const Ranks ranks = read_ranks(row);
   const auto threads = static_cast<int>(row.number("threads").value_or(1));
   const json told = backend_software(place, environment);
   const std::vector<CacheLevel> levels =
@@ -315,12 +315,12 @@ RowCeiling ceiling_of(const Row& row, const std::vector<Bracket>& brackets,
   const double work = operations(row, ranks);
   double compute_s = 0;
   if (work > 0) {
-    const Peak peak = peak_of(row, ceilings);
+    const Peak peak = find_peak(row, ceilings);
     ceiling.flops_per_s = ranks.sharers * peak.rate.per_s;
     if (peak.precision != row.parameter("precision")) ceiling.flops_precision = peak.precision;
     compute_s = work / peak.rate.per_s;
   }
-  const Roof roof = roof_of(row, ceilings, levels);
+  const Roof roof = find_roof(row, ceilings, levels);
   // The ceiling is of the ranks that do the problem together.
   const double share = ranks.sharers / ranks.here;
   ceiling.memory_bytes = share * roof.bytes;
@@ -348,7 +348,7 @@ void add_layer_ceilings(Row& row, const std::vector<Bracket>& brackets,
     try {
       Row alone = layer_as_row(row, layer);
       alone.problem.shared_by = 1;  // an operation is each rank's own
-      layer.ceiling = ceiling_of(alone, brackets, around, environment);
+      layer.ceiling = make_ceiling(alone, brackets, around, environment);
       layer.ceiling->brackets.clear();  // the row's
     } catch (const NoCeiling& none) {
       layer.ceiling_reason = none.reason;
@@ -375,7 +375,7 @@ void add_ceiling(Row& row, const std::vector<Bracket>& brackets,
   try {
     if (!row.is_ok()) throw NoCeiling{"the row has no time"};
     if (around.empty()) throw NoCeiling{otherwise};
-    row.ceiling = ceiling_of(row, brackets, around, environment);
+    row.ceiling = make_ceiling(row, brackets, around, environment);
     row.ceiling_reason.clear();
     add_layer_ceilings(row, brackets, around, environment);
   } catch (const NoCeiling& none) {

@@ -50,7 +50,7 @@ void add_device(json& cases, const CeilingPlace& place, const std::set<std::stri
   add({"read_n262144", "read_n2097152"}, "fp64", "auto");
 }
 
-json suite_of(const CeilingNeeds& needs) {
+json make_suite(const CeilingNeeds& needs) {
   json cases = json::array();
   if (!needs.threads.empty())
     cases.push_back({{"benchmark", "stream"},
@@ -71,7 +71,7 @@ json suite_of(const CeilingNeeds& needs) {
 }
 
 /// The problem of assay-stream whose data, of all ranks of a node together, lie in a level.
-std::string probe_of(std::size_t level, const std::vector<CacheLevel>& levels, int ranks_here) {
+std::string name_probe(std::size_t level, const std::vector<CacheLevel>& levels, int ranks_here) {
   if (level < levels.size())
     return fmt::format("read_n{}", std::max<std::int64_t>(
                                        1, static_cast<std::int64_t>(probe_bytes(level, levels) /
@@ -82,14 +82,14 @@ std::string probe_of(std::size_t level, const std::vector<CacheLevel>& levels, i
   return fmt::format("{}_n{}", in_memory, static_cast<std::int64_t>(elements / ranks_here) + 1);
 }
 
-int count_of(const Case& benchmark_case, const char* name) {
+int read_count(const Case& benchmark_case, const char* name) {
   return std::stoi(setting(benchmark_case, name, "1"));
 }
 
 /// The most ranks that share a node.
 int ranks_of_node(const Case& benchmark_case) {
-  const int nodes = count_of(benchmark_case, "nodes");
-  return (count_of(benchmark_case, "ranks") + nodes - 1) / nodes;
+  const int nodes = read_count(benchmark_case, "nodes");
+  return (read_count(benchmark_case, "ranks") + nodes - 1) / nodes;
 }
 
 }  // namespace
@@ -113,11 +113,11 @@ void CeilingNeeds::add(const Case& benchmark_case, const json& hardware) {
   const int ranks_here = ranks_of_node(benchmark_case);
   const std::vector<CacheLevel> levels = cache_levels(hardware, team * ranks_here);
   if (cache != settings.end() && cache->second == "cold")
-    data.emplace(team, probe_of(levels.size(), levels, ranks_here));
+    data.emplace(team, name_probe(levels.size(), levels, ranks_here));
   else if (!levels.empty())
     for (const double bytes : benchmark_case.working_sets)
       for (const std::size_t level : bounding_levels(bytes * ranks_here, levels))
-        data.emplace(team, probe_of(level, levels, ranks_here));
+        data.emplace(team, name_probe(level, levels, ranks_here));
 }
 
 void CeilingNeeds::add(const CeilingNeeds& other) {
@@ -132,8 +132,8 @@ CeilingPlan ceiling_plan(const std::vector<PlannedBenchmark>& benchmarks, const 
   for (const PlannedBenchmark& benchmark : benchmarks) {
     if (benchmark.name == "stream") continue;
     for (const Case& benchmark_case : benchmark.cases)
-      plan[{benchmark.launcher, count_of(benchmark_case, "ranks") > 1}].add(benchmark_case,
-                                                                            hardware);
+      plan[{benchmark.launcher, read_count(benchmark_case, "ranks") > 1}].add(benchmark_case,
+                                                                              hardware);
   }
   std::erase_if(plan, [](const auto& start) { return start.second.none(); });
   return plan;
@@ -149,7 +149,7 @@ double timed_seconds(const CeilingPlan& plan) {
     return setting.is_array() ? setting.size() : std::size_t{1};
   };
   for (const auto& [start, needs] : plan) {
-    const json suite = suite_of(needs);
+    const json suite = make_suite(needs);
     for (const json& group : suite.at("cases")) {
       std::size_t product = 1;
       for (const json& setting : group) product *= count(setting);
@@ -163,12 +163,12 @@ CeilingMeter::CeilingMeter(CeilingPlan plan, CampaignOptions options,
                            std::filesystem::path programs)
     : plan_(std::move(plan)), options_(std::move(options)), programs_(std::move(programs)) {}
 
-std::vector<Row> CeilingMeter::rows_of(const CeilingStart& start, const CeilingNeeds& needs) {
+std::vector<Row> CeilingMeter::measure_rows(const CeilingStart& start, const CeilingNeeds& needs) {
   const std::vector<std::string> names = benchmark_names(programs_);
   if (std::find(names.begin(), names.end(), "stream") == names.end())
     throw CaseError(fmt::format("there is no assay-stream in {}.", programs_.string()));
   const auto suite = options_.folder / "ceilings.json", out = options_.folder / "log/ceilings.json";
-  write_json(suite, suite_of(needs));
+  write_json(suite, make_suite(needs));
   std::filesystem::remove(out);  // a number of an earlier bracket must not pass for this one's
   std::vector<std::string> command = start.launcher;
   command.insert(command.end(), {(programs_ / "assay-stream").string(), "--suite", suite.string(),
@@ -200,7 +200,7 @@ Bracket CeilingMeter::measure() {
           "no case has the settings that a ceiling needs: precision, and threads or a device.");
     std::vector<Row> rows;  // of all starts or of none
     for (const auto& [start, needs] : plan_)
-      for (Row& row : rows_of(start, needs)) rows.push_back(std::move(row));
+      for (Row& row : measure_rows(start, needs)) rows.push_back(std::move(row));
     bracket.rows = std::move(rows);
   } catch (const CaseError& error) {
     bracket.reason = fmt::format("ceilings could not be measured: {}", error.what());

@@ -61,7 +61,7 @@ class CeilingMeter {
   bool due() const;
 
  private:
-  std::vector<Row> rows_of(const CeilingStart& start, const CeilingNeeds& needs);
+  std::vector<Row> measure_rows(const CeilingStart& start, const CeilingNeeds& needs);
   CeilingPlan plan_;
   CampaignOptions options_;
   std::filesystem::path programs_;

@@ -24,11 +24,11 @@ void refuse_beside_ensemble(const Given& given) {
       {"per-node", "pairs", "local-results", "against", "guard", "filter", "cases", "launches",
        "ranks", "ranks-per-node", "threads-per-rank", "bind", "hosts", "baseline"},
       "--ensemble", "its members have one process each, and are trained once");
-  if (values_of(given, "nodes").size() > 1)
+  if (read_values(given, "nodes").size() > 1)
     throw InputError("--nodes with several numbers cannot be used with --ensemble. Give one.");
   if (given.contains("nodes") && !given.contains("launcher"))
     throw InputError("--nodes needs --launcher, which starts members on them. Give both.");
-  if (value_of(given, "search").value_or("random") != "halving" && given.contains("factor"))
+  if (read_value(given, "search").value_or("random") != "halving" && given.contains("factor"))
     throw InputError("--factor is of --search halving. Leave it out.");
 }
 
@@ -36,19 +36,21 @@ EnsemblePlan ensemble_plan(const Given& given) {
   constexpr std::uint64_t most_members = 100'000;
   EnsemblePlan plan;
   Ensemble& ensemble = plan.ensemble;
-  const auto members = static_cast<int>(whole_of(given, "ensemble", 1, most_members).value_or(1));
-  ensemble.search = choice_of(given, "search", {"random", "halving"});
-  ensemble.factor = static_cast<int>(whole_of(given, "factor", 2, 3).value_or(2));
-  plan.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
+  const auto members =
+      static_cast<int>(read_whole_number(given, "ensemble", 1, most_members).value_or(1));
+  ensemble.search = read_choice(given, "search", {"random", "halving"});
+  ensemble.factor = static_cast<int>(read_whole_number(given, "factor", 2, 3).value_or(2));
+  plan.seed = read_whole_number(given, "seed", 0, UINT64_MAX).value_or(1);
   const std::filesystem::path file =
-      std::filesystem::absolute(find_suite(*value_of(given, "SUITE"))).lexically_normal();
+      std::filesystem::absolute(find_suite(*read_value(given, "SUITE"))).lexically_normal();
   plan.suite_file = file.string();
   plan.suite = read_suite(file);
   check_suite_names(plan.suite, file, executable_folder());
   plan.group = search_group(plan.suite, plan.suite_file);
   plan.given_draws = draw_members(plan.group.space, members, plan.seed);
   prepare_parent();
-  const std::filesystem::path executable = executable_of(plan.group.benchmark, executable_folder());
+  const std::filesystem::path executable =
+      find_executable(plan.group.benchmark, executable_folder());
   check_space(file, executable);
   plan.budgets = rung_budgets(ensemble.search, ensemble.factor, members, plan.group.epochs);
   const CanonicalMembers canonical =

@@ -90,7 +90,7 @@ class EnsembleRun {
   };
 
   void say(const std::string& text) const {
-    if (talk_of(given_) != Talk::quiet) std::cerr << "assay run: " << text << std::endl;
+    if (read_talk(given_) != Talk::quiet) std::cerr << "assay run: " << text << std::endl;
   }
 
   json plan_event() const {
@@ -139,9 +139,11 @@ class EnsembleRun {
     }
   }
 
-  std::string name_of(int member, int rung) const { return fmt::format("{:05}-{}", member, rung); }
-  fs::path place_of(int member, int rung) const {
-    return folder_ / "members" / name_of(member, rung);
+  std::string make_name(int member, int rung) const {
+    return fmt::format("{:05}-{}", member, rung);
+  }
+  fs::path member_folder(int member, int rung) const {
+    return folder_ / "members" / make_name(member, rung);
   }
 
   /// Adds the rung after the last one. False if nobody has anything left to train.
@@ -158,7 +160,7 @@ class EnsembleRun {
   /// target before. A resumed run repeats a row that failed.
   bool is_done(int member, int rung) {
     for (int i = 0; i <= rung; ++i) {
-      const LeftRun left = left_run(place_of(member, i), {});
+      const LeftRun left = left_run(member_folder(member, i), {});
       if (!left.result) continue;
       for (const Row& row : left.result->rows) {
         expect_one_quality(member, row);
@@ -202,31 +204,31 @@ class EnsembleRun {
     waiting_.pop_front();
     const Slot slot = free_.front();
     free_.erase(free_.begin());
-    const fs::path place = place_of(member, rung);
+    const fs::path place = member_folder(member, rung);
     const Written before = before_run(place);
-    const std::vector<std::string> command = command_of(member, rung, slot, left);
+    const std::vector<std::string> command = make_command(member, rung, slot, left);
     working_.emplace_back(MemberRun{member, rung, unix_now(), 0, slot.host, slot.number, ""}, slot,
-                          before, command, (folder_ / "log" / name_of(member, rung)).string());
+                          before, command, (folder_ / "log" / make_name(member, rung)).string());
   }
 
-  fs::path checkpoint_of(int member) const {
+  fs::path name_checkpoint(int member) const {
     return folder_ / "members" / fmt::format("{:05}.checkpoint", member);
   }
 
   /// Writes the suite of a member in a rung, and returns the command that runs it.
-  std::vector<std::string> command_of(int member, int rung, const Slot& slot,
-                                      std::optional<std::uint64_t> seconds_left) const {
+  std::vector<std::string> make_command(int member, int rung, const Slot& slot,
+                                        std::optional<std::uint64_t> seconds_left) const {
     const bool continues = plan_.budgets.size() > 1;
-    const std::string checkpoint = continues ? checkpoint_of(member).string() : "";
+    const std::string checkpoint = continues ? name_checkpoint(member).string() : "";
     if (continues) {  // left by a killed process
       std::error_code absent;
       fs::remove(checkpoint + ".partial", absent);
       if (rung == 0) fs::remove(checkpoint, absent);
     }
-    const fs::path place = place_of(member, rung), suite = place.string() + ".json";
+    const fs::path place = member_folder(member, rung), suite = place.string() + ".json";
     write_json(
         suite,
-        suite_of(
+        make_suite(
             plan_.suite,
             {member_group(plan_.group, plan_.given_draws[static_cast<std::size_t>(member)],
                           {plan_.budgets[static_cast<std::size_t>(rung)], checkpoint, rung > 0})}));
@@ -250,7 +252,7 @@ class EnsembleRun {
     MemberRun& run = member.run;
     run.ended_unix_s = unix_now();
     member.child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
-    const LeftRun left = left_run(place_of(run.member, run.rung), member.before);
+    const LeftRun left = left_run(member_folder(run.member, run.rung), member.before);
     if (!left.result || left.result->rows.empty()) run.missing = missing_text(run, *ended);
     if (left.result)
       for (const Row& row : left.result->rows) expect_one_quality(run.member, row);
@@ -263,7 +265,7 @@ class EnsembleRun {
 
   /// InputError if a row has another quality than those before it: an ensemble has one ranking.
   void expect_one_quality(int member, const Row& row) {
-    const std::string quality = quality_of(row.metrics);
+    const std::string quality = find_quality(row.metrics);
     if (quality.empty()) return;
     if (!quality_) quality_ = {member, quality};
     const auto& [first, name] = *quality_;
@@ -281,7 +283,7 @@ class EnsembleRun {
       return fmt::format("its process {}: no time was left", ended.text());
     }
     return fmt::format("its process {}: {}", ended.text(),
-                       tail_of(folder_ / "log" / (name_of(run.member, run.rung) + ".err.txt")));
+                       read_tail(folder_ / "log" / (make_name(run.member, run.rung) + ".err.txt")));
   }
 
   void tell(const MemberRun& run, const LeftRun& left) const {
@@ -291,7 +293,7 @@ class EnsembleRun {
       const auto end = reached_by(row, run.rung, ensemble_.target);
       text = end ? fmt::format("{:.4f} after {}", end->quality,
                                counted(static_cast<std::size_t>(end->epochs), "epoch"))
-                 : state_of(row);
+                 : find_state(row);
     }
     say(fmt::format("[rung {} of {}] member {}: {} ({:.3g} s)", run.rung + 1, plan_.budgets.size(),
                     run.member, visible(text), run.ended_unix_s - run.started_unix_s));
@@ -300,7 +302,7 @@ class EnsembleRun {
   void read_results(MemberResults& results) const {
     for (int rung = 0; rung < std::ssize(ensemble_.rungs); ++rung)
       for (const int member : ensemble_.rungs[static_cast<std::size_t>(rung)].members)
-        if (LeftRun left = left_run(place_of(member, rung), {}); left.result)
+        if (LeftRun left = left_run(member_folder(member, rung), {}); left.result)
           results.add(member, std::move(*left.result));
   }
 
@@ -363,7 +365,7 @@ int run_ensemble(const Given& given) {
     return static_cast<int>(ExitCode::ok);
   }
   const Temporary scratch = make_scratch_folder();
-  std::vector<Slot> slots = slots_of(given, plan.group.threads, scratch.path());
+  std::vector<Slot> slots = make_slots(given, plan.group.threads, scratch.path());
   EnsembleRun run(given, std::move(plan), std::move(slots));
   constexpr const char* go_on =
       "Members that have ended are kept; continue with the same command and --resume.\n";
@@ -378,7 +380,7 @@ int run_ensemble(const Given& given) {
 }
 
 int run_as_member(Given given, const RunOfMember& run) {
-  bind_to_slot(*value_of(given, "as-member"));
+  bind_to_slot(*read_value(given, "as-member"));
   forget_launcher();
   given.erase("as-member");
   return run(given);

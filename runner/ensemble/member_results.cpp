@@ -24,7 +24,7 @@ RunResult MemberResults::write(RunHeader header, const Ensemble& ensemble,
   all_.run = std::move(header);
   if (!system.empty()) all_.system = system;
   if (all_.system.empty()) all_.system = "unknown";  // no member has left a result
-  ensemble_of(all_, file.string());
+  read_ensemble(all_, file.string());
   write_checked(all_, file);
   return std::move(all_);
 }

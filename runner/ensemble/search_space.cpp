@@ -155,7 +155,7 @@ json member_group(const SearchGroup& group, const Draw& draw, const MemberTraini
   return member;
 }
 
-json suite_of(const json& suite, json groups) {
+json make_suite(const json& suite, json groups) {
   json member_suite = {{"schema", "assay-suite/1"},
                        {"name", suite.at("name")},
                        {"ceilings", false},
@@ -184,7 +184,7 @@ CanonicalMembers canonical_members(const json& suite, const SearchGroup& group,
   }
   const Temporary scratch = make_scratch_folder();
   const std::filesystem::path file = scratch.path() / "members.json";
-  write_json(file, suite_of(suite, groups));
+  write_json(file, make_suite(suite, groups));
   const Listing listing =
       listed_cases(executable, file, {}, scratch.path() / "list", std::chrono::minutes(1));
   std::map<std::string, const Case*> cases;  // by note

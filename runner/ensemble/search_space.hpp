@@ -45,7 +45,7 @@ nlohmann::json member_group(const SearchGroup& group,
                             const std::map<std::string, std::string>& draw,
                             const MemberTraining& training);
 /// A suite of these groups alone, with the name and the timing of `suite`.
-nlohmann::json suite_of(const nlohmann::json& suite, nlohmann::json groups);
+nlohmann::json make_suite(const nlohmann::json& suite, nlohmann::json groups);
 
 /// InputError, with the JSON pointer, if the program does not know a name or a value of the space
 /// of the suite `file`.

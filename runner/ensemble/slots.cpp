@@ -84,8 +84,8 @@ void bind_to_gpu(std::size_t number) {
 
 }  // namespace
 
-std::vector<Slot> slots_of(const Given& given, int threads, const fs::path& log,
-                           const std::string& what) {
+std::vector<Slot> make_slots(const Given& given, int threads, const fs::path& log,
+                             const std::string& what) {
   std::vector<Slot> slots;
   if (!given.contains("launcher")) {
     add_slots(host_here(), cores_here().size(), threads, {}, slots);
@@ -94,8 +94,9 @@ std::vector<Slot> slots_of(const Given& given, int threads, const fs::path& log,
   const Launcher launcher = named_launcher(given, what);
   constexpr std::chrono::seconds patience(120);
   const std::size_t allocated = launcher.allocated_nodes(log / "nodes").size();
-  std::vector<std::string> command = launcher.one_per_node(
-      whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated)));
+  std::vector<std::string> command =
+      launcher.one_per_node(read_whole_number(given, "nodes", 1, 1'000'000)
+                                .value_or(std::max<std::size_t>(1, allocated)));
   command.insert(command.end(), {(executable_folder() / "assay").string(), "placement"});
   const FinishedCommand placement = finish_command(command, log / "placement", patience);
   // Slots are in the order of their names: equal allocations have equal slots.

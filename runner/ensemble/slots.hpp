@@ -19,8 +19,8 @@ struct Slot {
 /// The slots of this host, or of the nodes of --launcher, for members of `threads` threads.
 /// InputError if a node has fewer cores, or the launcher cannot choose nodes. CaseError if no node
 /// answers. `log`: folder for the launcher's output. `what`: needs slots, for messages.
-std::vector<Slot> slots_of(const Given& given, int threads, const std::filesystem::path& log,
-                           const std::string& what = "--ensemble");
+std::vector<Slot> make_slots(const Given& given, int threads, const std::filesystem::path& log,
+                             const std::string& what = "--ensemble");
 
 /// Binds this process, and those that it will start, to the cores of a slot: "2/4" is the third
 /// four cores of those that it may use; "2/4/gpu": and to the third GPU of those that it may use

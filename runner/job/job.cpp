@@ -35,7 +35,7 @@ const BatchSystem& batch_system(const Launcher& launcher) {
       launcher.name(), launcher.description(), join(with_jobs, ", ")));
 }
 
-Placeholders values_of(const Job& job) {
+Placeholders make_placeholders(const Job& job) {
   const std::uint64_t minutes = (job.seconds + 59) / 60;
   return {{"nodes", number_or_none(job.shape.nodes)},
           {"ranks_per_node", number_or_none(job.shape.ranks_per_node)},
@@ -104,7 +104,8 @@ void follow(const Launcher& launcher, const std::string& number, const fs::path&
 std::string job_script(const Launcher& launcher, const Job& job) {
   check_folder(job.folder);
   std::string script;
-  for (const std::string& line : launcher.filled(batch_system(launcher).script, values_of(job)))
+  for (const std::string& line :
+       launcher.filled(batch_system(launcher).script, make_placeholders(job)))
     script += line + "\n";
   script += "# Written by `assay job`. Submitted again, it runs only what is missing or failed.\n";
   // Some batch systems start a job in the home folder, where relative names lead nowhere.
@@ -124,7 +125,7 @@ std::string submit_and_follow(const Launcher& launcher, const fs::path& script,
                script.string()};
   const std::string answer = batch_output(command, scratch);
   const auto groups =
-      Pattern("(?s).*?" + system.number + ".*", launcher.file().string()).groups_of(answer);
+      Pattern("(?s).*?" + system.number + ".*", launcher.file().string()).match_groups(answer);
   if (!groups || groups->empty() || groups->front().empty())
     throw CaseError(fmt::format(
         "the number of the job is unknown (`{}` printed \"{}\", which {} does not match).",

@@ -170,16 +170,16 @@ void Launcher::check_placeholders() const {
                                      unknown_name("placeholder", name, valid)));
       }
   };
-  const auto place_of = [&](const std::string& key, std::size_t from) {
+  const auto find_place = [&](const std::string& key, std::size_t from) {
     return source.find("\"" + key + "\"", from);
   };
-  check(content_.command, command_placeholders, place_of("command", 0));
-  check(content_.one_per_node.value_or(Template{}), {"nodes"}, place_of("one_per_node", 0));
+  check(content_.command, command_placeholders, find_place("command", 0));
+  check(content_.one_per_node.value_or(Template{}), {"nodes"}, find_place("one_per_node", 0));
   if (!content_.job) return;
-  const std::size_t job = place_of("job", 0);
-  check(content_.job->script, job_placeholders, place_of("script", job));
-  check(content_.job->submit, job_placeholders, place_of("submit", job));
-  check(content_.job->state, job_placeholders, place_of("state", job));
+  const std::size_t job = find_place("job", 0);
+  check(content_.job->script, job_placeholders, find_place("script", job));
+  check(content_.job->submit, job_placeholders, find_place("submit", job));
+  check(content_.job->state, job_placeholders, find_place("state", job));
 }
 
 std::vector<std::string> Launcher::filled(const Template& pattern,

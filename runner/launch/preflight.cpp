@@ -31,7 +31,7 @@ namespace {
 
 constexpr const char* mark = "assay-placement ";
 
-std::string place_of(const PlacedProcess& process) {
+std::string name_place(const PlacedProcess& process) {
   return fmt::format("rank {} on {}", process.rank, process.host);
 }
 
@@ -55,7 +55,7 @@ std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProces
     if (!shape.hosts.empty() &&
         std::none_of(names.begin(), names.end(),
                      [&](const std::string& name) { return same_host(name, process.host); }))
-      return fmt::format("{}, but the requested nodes are {}", place_of(process), shape.hosts);
+      return fmt::format("{}, but the requested nodes are {}", name_place(process), shape.hosts);
   return "";
 }
 
@@ -70,7 +70,7 @@ std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProc
       return fmt::format(
           "{} found {}, not {}: the environment variables of the launcher are unknown "
           "(processes read them from the \"variables\" of the files in {})",
-          place_of(process), counted(static_cast<std::size_t>(process.size), "process", "es"),
+          name_place(process), counted(static_cast<std::size_t>(process.size), "process", "es"),
           processes.size(), data_folder("scripts/launchers").string());
     if (!numbers.insert(process.rank).second)
       return fmt::format("two processes have the rank {}", process.rank);
@@ -94,11 +94,11 @@ std::string binding_fault(const ProcessShape& shape, const PlacedProcess& proces
   const auto wrong = [&](const char* what, const std::vector<int>& numbers, std::size_t most) {
     if (numbers.empty())
       return fmt::format(
-          "the {} that {} may use cannot be read back ({})", what, place_of(process),
+          "the {} that {} may use cannot be read back ({})", what, name_place(process),
           process.binding_fault.empty() ? "hwloc finds none" : process.binding_fault);
     return numbers.size() <= most ? std::string()
                                   : fmt::format("{} may use the {} {}, but should be bound to {}",
-                                                place_of(process), what, fmt::join(numbers, ","),
+                                                name_place(process), what, fmt::join(numbers, ","),
                                                 most == 1 ? "one" : std::to_string(most));
   };
   if (shape.bind == "core") return wrong("cores", process.cores, wanted);
@@ -152,7 +152,7 @@ void visit_fields(SameAs<PlacedProcess> auto& process, auto& fields) {
                 process.binding_fault);
 }
 
-std::string line_of(const PlacedProcess& process) {
+std::string make_line(const PlacedProcess& process) {
   return mark + write_fields(process).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -198,12 +198,12 @@ std::string placement_fault(const ProcessShape& shape,
   if (std::string fault = number_fault(shape, processes); !fault.empty()) return fault;
   for (const PlacedProcess& process : processes) {
     if (!process.device_fault.empty())
-      return fmt::format("{}: {}", place_of(process), process.device_fault);
+      return fmt::format("{}: {}", name_place(process), process.device_fault);
     if (!process.threads_fault.empty())
-      return fmt::format("{} cannot have {}: {}", place_of(process),
+      return fmt::format("{} cannot have {}: {}", name_place(process),
                          counted(shape.threads, "thread"), process.threads_fault);
     if (shape.threads != 0 && !process.cores.empty() && process.cores.size() < shape.threads)
-      return fmt::format("{} may use {} ({}), {}", place_of(process),
+      return fmt::format("{} may use {} ({}), {}", name_place(process),
                          counted(process.cores.size(), "core"), fmt::join(process.cores, ","),
                          requested(shape.threads));
     if (std::string fault = binding_fault(shape, process); !fault.empty()) return fault;

@@ -22,7 +22,7 @@ struct PlacedProcess {
 
 /// The report as one line, and the reports in an output; other lines are skipped, since launchers
 /// add lines of their own.
-std::string line_of(const PlacedProcess& process);
+std::string make_line(const PlacedProcess& process);
 std::vector<PlacedProcess> placed_processes(const std::string& output);
 
 /// The placement of this process. Starts `threads` OpenMP threads (0: none) to see whether that is

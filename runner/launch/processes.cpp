@@ -121,8 +121,8 @@ SuiteSettings suite_settings(const json& suite) {
   return settings;
 }
 
-std::vector<Processes> processes_of(const ProcessRequest& request,
-                                    const std::vector<ProcessShape>& suite) {
+std::vector<Processes> make_processes(const ProcessRequest& request,
+                                      const std::vector<ProcessShape>& suite) {
   const bool asked = !request.nodes.empty() || !request.ranks.empty() ||
                      request.shape.all_ranks() != 0 || request.shape.nodes != 0 ||
                      request.shape.ranks_per_node != 0;
@@ -204,10 +204,10 @@ ProcessRequest process_request(const Given& given) {
     throw InputError(
         "--ranks and --ranks-per-node both give the number of processes. Leave one of them out.");
   constexpr std::uint64_t most = 1'000'000;
-  ProcessRequest request{.launcher = value_of(given, "launcher")};
+  ProcessRequest request{.launcher = read_value(given, "launcher")};
   const auto read = [&](const char* flag, std::uint64_t& single,
                         std::vector<std::uint64_t>& several) {
-    for (const std::string& text : values_of(given, flag))
+    for (const std::string& text : read_values(given, flag))
       several.push_back(whole_number(fmt::format("--{}", flag), text, 1, most));
     if (several.size() != 1) return;
     single = several.front();
@@ -215,19 +215,19 @@ ProcessRequest process_request(const Given& given) {
   };
   read("ranks", request.shape.ranks, request.ranks);
   read("nodes", request.shape.nodes, request.nodes);
-  request.shape.ranks_per_node = whole_of(given, "ranks-per-node", 1, most).value_or(0);
-  request.shape.threads = whole_of(given, "threads-per-rank", 1, most).value_or(0);
-  request.shape.hosts = value_of(given, "hosts").value_or("");
-  if (given.contains("bind")) request.shape.bind = choice_of(given, "bind", bindings);
+  request.shape.ranks_per_node = read_whole_number(given, "ranks-per-node", 1, most).value_or(0);
+  request.shape.threads = read_whole_number(given, "threads-per-rank", 1, most).value_or(0);
+  request.shape.hosts = read_value(given, "hosts").value_or("");
+  if (given.contains("bind")) request.shape.bind = read_choice(given, "bind", bindings);
   return request;
 }
 
 SuiteSettings given_suite(const Given& given) {
-  return suite_settings(read_suite(find_suite(*value_of(given, "SUITE"))));
+  return suite_settings(read_suite(find_suite(*read_value(given, "SUITE"))));
 }
 
 std::vector<std::string> named_by(const Given& given) {
-  const std::filesystem::path suite = find_suite(*value_of(given, "SUITE"));
+  const std::filesystem::path suite = find_suite(*read_value(given, "SUITE"));
   std::vector<std::string> all = texts_in(read_suite(suite));
   all.push_back(suite.string());
   for (const auto& [flag, values] : given)

@@ -57,8 +57,8 @@ SuiteSettings suite_settings(const nlohmann::json& suite);
 /// One entry for each shape, at least one. A suite contains shapes, never a command: if the caller
 /// names no launcher, several ranks are started by mpirun. InputError for a shape that the launcher
 /// cannot start.
-std::vector<Processes> processes_of(const ProcessRequest& request,
-                                    const std::vector<ProcessShape>& suite);
+std::vector<Processes> make_processes(const ProcessRequest& request,
+                                      const std::vector<ProcessShape>& suite);
 /// The words of a command given by --launcher.
 std::vector<std::string> launcher_words(const std::string& text);
 /// True if these words contain a number of processes ("-n 2").

@@ -40,7 +40,7 @@ std::string way_out(const std::string& said) {
 
 }  // namespace
 
-fs::path executable_folder_of(const fs::path& build) {
+fs::path find_executable_folder(const fs::path& build) {
   const fs::path folder = fs::absolute(build).lexically_normal();
   return fs::is_directory(folder / "bin") ? folder / "bin" : folder;
 }
@@ -58,7 +58,7 @@ std::vector<std::string> benchmark_names(const fs::path& folder) {
   return names;
 }
 
-fs::path executable_of(const std::string& benchmark, const fs::path& folder) {
+fs::path find_executable(const std::string& benchmark, const fs::path& folder) {
   const auto names = benchmark_names(folder);
   if (std::find(names.begin(), names.end(), benchmark) == names.end())
     throw InputError(unknown_name("benchmark", benchmark, names) + " (Looked for assay-" +
@@ -66,7 +66,7 @@ fs::path executable_of(const std::string& benchmark, const fs::path& folder) {
   return folder / (prefix + benchmark);
 }
 
-std::string description_of(const fs::path& executable, const fs::path& scratch) {
+std::string ask_description(const fs::path& executable, const fs::path& scratch) {
   constexpr std::chrono::seconds patience(30);
   const FinishedCommand help = finish_command({executable.string(), "--help"}, scratch, patience);
   if (help.failed()) throw CaseError(fmt::format("{} --help {}", executable.string(), help.how()));
@@ -87,7 +87,7 @@ void check_suite_names(const nlohmann::json& suite, const fs::path& file, const 
   };
   for (const nlohmann::json& group : suite.at("cases"))
     prefixed(fmt::format("/cases/{}/benchmark", index++),
-             [&] { executable_of(group.at("benchmark"), folder); });
+             [&] { find_executable(group.at("benchmark"), folder); });
   index = 0;
   for (const nlohmann::json& name : suite.value("baseline", nlohmann::json::array()))
     prefixed(fmt::format("/baseline/{}", index++), [&] { Baseline::load(name); });
@@ -197,7 +197,7 @@ fs::path checked_executable_folder(const std::string& build, const std::string& 
   std::error_code missing;
   const fs::path given = fs::absolute(build).lexically_normal();
   const fs::path folder =
-      executable_folder_of(fs::is_regular_file(given, missing) ? given.parent_path() : given);
+      find_executable_folder(fs::is_regular_file(given, missing) ? given.parent_path() : given);
   if (benchmark_names(folder).empty())
     throw InputError(fmt::format(
         "{} {} is not a build of Assay (there is no executable assay-<benchmark> in {}). Give the "

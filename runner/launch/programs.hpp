@@ -18,18 +18,18 @@ namespace assay {
 
 /// The folder with the executables of a build or an installation: its bin/ if it has one, else
 /// itself.
-std::filesystem::path executable_folder_of(const std::filesystem::path& build);
+std::filesystem::path find_executable_folder(const std::filesystem::path& build);
 /// Names of the benchmarks, sorted: "conv" for an executable file assay-conv in `folder`, which is
 /// executable_folder() unless another build is meant.
 std::vector<std::string> benchmark_names(const std::filesystem::path& folder = executable_folder());
 /// The executable of a benchmark. InputError with the nearest name if there is none.
-std::filesystem::path executable_of(const std::string& benchmark,
-                                    const std::filesystem::path& folder = executable_folder());
+std::filesystem::path find_executable(const std::string& benchmark,
+                                      const std::filesystem::path& folder = executable_folder());
 
 /// Says what a benchmark measures: the first sentence of its --help. `scratch` as of
 /// listed_cases(). CaseError if the program fails.
-std::string description_of(const std::filesystem::path& executable,
-                           const std::filesystem::path& scratch);
+std::string ask_description(const std::filesystem::path& executable,
+                            const std::filesystem::path& scratch);
 
 /// InputError with file and JSON pointer for a benchmark that is not in `folder`, or an unknown
 /// baseline.

@@ -70,7 +70,7 @@ Given Site::applied(Given given, bool suite_has_shapes) const {
 }
 
 std::optional<Site> given_site(const Given& given) {
-  const auto name = value_of(given, "site");
+  const auto name = read_value(given, "site");
   return name ? std::optional(Site::load(*name)) : std::nullopt;
 }
 

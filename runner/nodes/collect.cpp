@@ -54,8 +54,8 @@ std::string fault_of_out(const CollectOptions& options, const std::string& host)
 
 /// The reasons for which no rank may begin, by the names and faults of all ranks: the same on every
 /// rank.
-std::vector<std::string> faults_of(const std::vector<std::string>& hosts,
-                                   const std::string& fault) {
+std::vector<std::string> list_faults(const std::vector<std::string>& hosts,
+                                     const std::string& fault) {
   std::vector<std::string> faults;
   if (!fault.empty()) faults.push_back(fault);
   std::map<std::string, std::vector<std::string>> ranks;
@@ -159,7 +159,7 @@ bool is_last(const Message& message) {
 
 /// Another rank's files, as rank 0 sees them: each message is answered.
 void relay(Mail& mail, int rank, const Earlier& earlier, const TakeMessage& sink) {
-  const std::string question = text_of(earlier);
+  const std::string question = to_text(earlier);
   mail.send(rank, {Kind::ask, question});
   for (;;) {
     const Message message = mail.receive(rank);
@@ -184,7 +184,7 @@ void give(const CollectOptions& options, const std::string& host, const Earlier&
 void answer(Mail& mail, const CollectOptions& options, const std::string& host) {
   const Message question = mail.receive(0);
   if (question.kind != Kind::ask) return;
-  give(options, host, earlier_of(question.bytes), [&](const Message& message) {
+  give(options, host, parse_earlier(question.bytes), [&](const Message& message) {
     mail.send(0, message);
     return is_last(message) || mail.receive(0).kind == Kind::go;
   });
@@ -237,7 +237,7 @@ Collected collect(Communicator& ranks, const CollectOptions& options) {
       fault = fmt::format("another `assay collect` writes into {}. Wait for its end.",
                           options.out.string());
   }
-  const std::vector<std::string> faults = faults_of(hosts, ranks.allgather(fault).front());
+  const std::vector<std::string> faults = list_faults(hosts, ranks.allgather(fault).front());
   if (!faults.empty()) return {first ? faults : std::vector<std::string>(), ExitCode::usage};
   try {
     return collect_all(ranks, options, hosts);

@@ -30,7 +30,7 @@ namespace {
 constexpr const char* end_text = "ended with exit code ";
 
 /// "n1", "n1, n2", "n1, n2, n3 and 13 more".
-std::string few_of(const std::vector<std::string>& names) {
+std::string list_few(const std::vector<std::string>& names) {
   constexpr std::size_t most = 3;
   std::vector<std::string> shown(
       names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
@@ -43,7 +43,7 @@ std::string few_of(const std::vector<std::string>& names) {
 
 std::vector<std::string> words_of_run(const Given& given, const std::vector<std::string>& but) {
   std::vector<std::string> words = {(executable_folder() / "assay").string(), "run",
-                                    *value_of(given, "SUITE")};
+                                    *read_value(given, "SUITE")};
   for (const auto& [flag, values] : given) {
     if (flag == "SUITE" || std::find(but.begin(), but.end(), flag) != but.end()) continue;
     for (const std::string& value : values) {
@@ -55,7 +55,7 @@ std::vector<std::string> words_of_run(const Given& given, const std::vector<std:
 }
 
 Launcher named_launcher(const Given& given, const std::string& flag) {
-  const std::string name = value_of(given, "launcher").value_or("");
+  const std::string name = read_value(given, "launcher").value_or("");
   if (name.empty() || !Launcher::is_name(name))
     throw InputError(
         fmt::format("{} needs the name of a launcher, since it starts processes in several ways "
@@ -67,7 +67,7 @@ Launcher named_launcher(const Given& given, const std::string& flag) {
 }
 
 fs::path folder_of_many(const Given& given, const std::string& flag) {
-  const auto out = value_of(given, "out");
+  const auto out = read_value(given, "out");
   if (!out)
     throw InputError(
         flag +
@@ -84,7 +84,7 @@ fs::path folder_of_many(const Given& given, const std::string& flag) {
 }
 
 Walltime::Walltime(const Given& given) {
-  if (const auto limit = value_of(given, "walltime"))
+  if (const auto limit = read_value(given, "walltime"))
     end_ = std::chrono::steady_clock::now() +
            std::chrono::seconds(clock_time("--walltime", *limit, 1));
 }
@@ -171,7 +171,7 @@ LeftRun left_run(const fs::path& folder, const Written& before) {
       run.code = ended_code(folder).value_or(ExitCode::ok);
       return run;
     }
-    run.missing = fs::exists(end) ? tail_of(end)
+    run.missing = fs::exists(end) ? read_tail(end)
                   : fs::exists(folder / "journal.jsonl")
                       ? "its run has not ended; its journal is kept, --resume continues it"
                       : "nothing was heard of it";
@@ -192,14 +192,14 @@ LeftRun left_node(const fs::path& folder, const Written& before, const fs::path&
   return run;
 }
 
-ExitCode code_of(const std::vector<LeftRun>& runs) {
+ExitCode find_exit_code(const std::vector<LeftRun>& runs) {
   ExitCode code = ExitCode::ok;
   for (const LeftRun& run : runs)
     code = gravest({code, run.code, run.result ? exit_code(run.result->rows) : ExitCode::failed});
   return code;
 }
 
-std::string report_of(const std::vector<LeftRun>& runs, const std::optional<Site>& site) {
+std::string make_report(const std::vector<LeftRun>& runs, const std::optional<Site>& site) {
   std::string text;
   std::map<std::string, std::vector<std::string>> findings;  // each with the names of its runs
   for (const LeftRun& run : runs) {
@@ -217,7 +217,7 @@ std::string report_of(const std::vector<LeftRun>& runs, const std::optional<Site
       findings[ended_with(static_cast<int>(run.code)) + " (its output says why)"].push_back(
           run.name);
   }
-  for (const auto& [line, names] : findings) text += fmt::format("{}: {}\n", few_of(names), line);
+  for (const auto& [line, names] : findings) text += fmt::format("{}: {}\n", list_few(names), line);
   return text;
 }
 

@@ -88,10 +88,10 @@ LeftRun left_node(const std::filesystem::path& folder, const Written& before,
                   const std::filesystem::path& elsewhere = {});
 
 /// The most severe exit code of the runs; failed (7) if a result is missing.
-ExitCode code_of(const std::vector<LeftRun>& runs);
+ExitCode find_exit_code(const std::vector<LeftRun>& runs);
 
 /// A line for each missing result, and for each finding of a run that did not end with 0
-/// (findings_of), with the names of the runs that have it.
-std::string report_of(const std::vector<LeftRun>& runs, const std::optional<Site>& site = {});
+/// (list_findings), with the names of the runs that have it.
+std::string make_report(const std::vector<LeftRun>& runs, const std::optional<Site>& site = {});
 
 }  // namespace assay

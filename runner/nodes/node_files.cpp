@@ -91,7 +91,7 @@ Listed files_below(const fs::path& folder) {
 std::string why_not_continued(const fs::path& folder, const Earlier& earlier) {
   if (!earlier.exists || earlier.journal.bytes == 0) return "";
   const fs::path journal = folder / journal_name;
-  if (fs::exists(journal) && beginning_of(journal, earlier.journal.bytes) == earlier.journal)
+  if (fs::exists(journal) && read_beginning(journal, earlier.journal.bytes) == earlier.journal)
     return "";
   return fmt::format(
       "a run of this node was collected before, and the one in {} does not continue it ({} does "
@@ -110,7 +110,7 @@ bool send_file(const fs::path& folder, const fs::path& path, std::vector<char>& 
   constexpr std::int64_t billion = 1'000'000'000;
   const FileHead head{path.string(), static_cast<std::uint64_t>(status.st_size),
                       status.st_mtim.tv_sec * billion + status.st_mtim.tv_nsec};
-  const std::string text = text_of(head);
+  const std::string text = to_text(head);
   if (!sink({Kind::file, text})) return false;
   for (std::uint64_t left = head.bytes; left > 0;) {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size()));
@@ -143,7 +143,7 @@ bool stays_below(std::string_view path) {
 
 }  // namespace
 
-Beginning beginning_of(const fs::path& file, std::uint64_t bytes) {
+Beginning read_beginning(const fs::path& file, std::uint64_t bytes) {
   InFile in(file);
   boost::crc_32_type sum;
   Beginning begun;
@@ -161,12 +161,12 @@ Beginning beginning_of(const fs::path& file, std::uint64_t bytes) {
   return begun;
 }
 
-std::string text_of(const Earlier& earlier) {
+std::string to_text(const Earlier& earlier) {
   return fmt::format("{} {} {} ", earlier.exists ? 1 : 0, earlier.journal.bytes,
                      earlier.journal.sum);
 }
 
-Earlier earlier_of(std::string_view text) {
+Earlier parse_earlier(std::string_view text) {
   Earlier earlier;
   int exists = 0;
   if (!take_number(text, exists) || !take_number(text, earlier.journal.bytes) ||
@@ -176,11 +176,11 @@ Earlier earlier_of(std::string_view text) {
   return earlier;
 }
 
-std::string text_of(const FileHead& head) {
+std::string to_text(const FileHead& head) {
   return fmt::format("{} {} {}", head.bytes, head.modified, head.path);
 }
 
-FileHead file_head_of(std::string_view text) {
+FileHead parse_file_head(std::string_view text) {
   FileHead head;
   const bool numbers = take_number(text, head.bytes) && take_number(text, head.modified);
   if (!numbers || !stays_below(text))

@@ -21,7 +21,7 @@ struct Beginning {
   bool operator==(const Beginning&) const = default;
 };
 /// The first `bytes` bytes of a file, or all of a shorter one. CaseError if it cannot be read.
-Beginning beginning_of(const std::filesystem::path& file, std::uint64_t bytes);
+Beginning read_beginning(const std::filesystem::path& file, std::uint64_t bytes);
 
 /// The state of a node's run that rank 0 has from an earlier collection. It may only be replaced by
 /// a continuation of that run: one whose journal begins with the whole earlier journal, since
@@ -30,8 +30,8 @@ struct Earlier {
   bool exists = false;
   Beginning journal;
 };
-std::string text_of(const Earlier& earlier);
-Earlier earlier_of(std::string_view text);
+std::string to_text(const Earlier& earlier);
+Earlier parse_earlier(std::string_view text);
 
 /// The facts about a file that rank 0 needs before its bytes.
 struct FileHead {
@@ -39,9 +39,9 @@ struct FileHead {
   std::uint64_t bytes = 0;
   std::int64_t modified = 0;  ///< ns since 1970; kept, so that an old result stays recognisable
 };
-std::string text_of(const FileHead& head);
+std::string to_text(const FileHead& head);
 /// CaseError for an invalid text, and for a path that leads out of the node's folder.
-FileHead file_head_of(std::string_view text);
+FileHead parse_file_head(std::string_view text);
 
 /// Why a host's name cannot be the name of a folder, or "".
 std::string why_not_folder_name(const std::string& host);

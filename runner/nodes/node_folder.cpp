@@ -72,7 +72,7 @@ Earlier earlier_in(const fs::path& folder) {
   if (fs::is_directory(status)) {
     if (fs::is_regular_file(folder / journal_name)) {
       earlier.journal =
-          beginning_of(folder / journal_name, std::numeric_limits<std::uint64_t>::max());
+          read_beginning(folder / journal_name, std::numeric_limits<std::uint64_t>::max());
       return earlier;
     }
     if (holds_no_run(folder)) return earlier;
@@ -158,7 +158,7 @@ void NodeFolder::finish_file() {
 void NodeFolder::take(const Message& message) {
   if (message.kind == Kind::file) {
     finish_file();
-    const FileHead head = file_head_of(message.bytes);
+    const FileHead head = parse_file_head(message.bytes);
     const fs::path file = staging_ / head.path;
     make_folders(file.parent_path());
     for (fs::path folder = file.parent_path(); folder != staging_; folder = folder.parent_path())

@@ -25,19 +25,19 @@ using Rounds = std::vector<std::vector<Pair>>;
 
 namespace {
 
-std::string name_of(const Pair& pair) { return pair.first + "+" + pair.second; }
+std::string make_name(const Pair& pair) { return pair.first + "+" + pair.second; }
 
 /// The runs of a round, all at once; a node is in one of them at most.
 void run_round(const std::vector<Pair>& round, const std::vector<std::string>& words,
                const fs::path& folder) {
   std::list<Child> children;
   for (const Pair& pair : round) {
-    const fs::path own = folder / name_of(pair);
+    const fs::path own = folder / make_name(pair);
     std::vector<std::string> command = words;
     command.insert(command.end(), {"--nodes", "2", "--hosts", pair.first + "," + pair.second,
                                    "--quiet", "--out", own.string()});
-    children.emplace_back(command, folder / "log" / (name_of(pair) + ".out.txt"),
-                          folder / "log" / (name_of(pair) + ".err.txt"));
+    children.emplace_back(command, folder / "log" / (make_name(pair) + ".out.txt"),
+                          folder / "log" / (make_name(pair) + ".err.txt"));
   }
   wait_for_end(children, {}, grace_of_runs);
 }
@@ -54,7 +54,7 @@ bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, con
         all = false;
         for (const Pair& pair : rounds[i])
           std::cout << fmt::format("left out: {} (--walltime; --resume runs it)\n",
-                                   visible(name_of(pair)));
+                                   visible(make_name(pair)));
         continue;
       }
       own.insert(own.end(), {"--walltime", clock_text(*left)});
@@ -62,7 +62,8 @@ bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, con
     std::cerr << fmt::format("assay run: round {} of {}, {}\n", i + 1, rounds.size(),
                              counted(rounds[i].size(), "pair"));
     std::map<std::string, Written> before;
-    for (const Pair& pair : rounds[i]) before[name_of(pair)] = before_run(folder / name_of(pair));
+    for (const Pair& pair : rounds[i])
+      before[make_name(pair)] = before_run(folder / make_name(pair));
     run_round(rounds[i], own, folder);
     for (const auto& [name, written] : before) runs.push_back(left_run(folder / name, written));
   }
@@ -70,7 +71,8 @@ bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, con
 }
 
 /// The time of each pair that has one, by case.
-std::map<std::string, std::map<std::string, double>> times_of(const std::vector<LeftRun>& runs) {
+std::map<std::string, std::map<std::string, double>> collect_times(
+    const std::vector<LeftRun>& runs) {
   std::map<std::string, std::map<std::string, std::vector<double>>> samples;
   for (const LeftRun& run : runs) {
     if (!run.result) continue;
@@ -85,10 +87,10 @@ std::map<std::string, std::map<std::string, double>> times_of(const std::vector<
 }
 
 /// The ratio of each pair's time to that of a typical pair, by its slowest case.
-std::map<std::string, Pair> slowest_of(const std::vector<LeftRun>& runs,
-                                       std::map<std::string, double>& ratios) {
+std::map<std::string, Pair> find_slowest(const std::vector<LeftRun>& runs,
+                                         std::map<std::string, double>& ratios) {
   std::map<std::string, Pair> where;
-  for (const auto& [id, pairs] : times_of(runs)) {
+  for (const auto& [id, pairs] : collect_times(runs)) {
     const double typical = typical_time(pairs);
     for (const auto& [pair, time] : pairs)
       if (const double ratio = time / typical; ratio > ratios[pair]) {
@@ -143,7 +145,7 @@ std::string by_node(const std::map<std::string, double>& ratios, double limit) {
 /// The nodes that --hosts names, else those of the allocation; at least two.
 std::vector<std::string> nodes_to_pair(const Given& given, const Launcher& launcher,
                                        const fs::path& scratch) {
-  const auto hosts = value_of(given, "hosts");
+  const auto hosts = read_value(given, "hosts");
   const std::vector<std::string> nodes =
       hosts ? split(*hosts, ',') : launcher.allocated_nodes(scratch);
   if (nodes.size() >= 2) return nodes;
@@ -163,16 +165,16 @@ std::vector<std::string> nodes_to_pair(const Given& given, const Launcher& launc
 int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
   std::map<std::string, double> ratios;
   std::vector<Line> lines;
-  const auto where = slowest_of(runs, ratios);
+  const auto where = find_slowest(runs, ratios);
   for (const auto& [pair, slowest] : where)
     if (ratios[pair] > 1 + tolerance) lines.push_back({{pair, slowest.second}, slowest.first});
-  std::cout << report_of(runs);
+  std::cout << make_report(runs);
   if (!lines.empty()) std::cout << terminal_table({{{"slow pair"}, {"slowest case"}}, lines});
   std::cout << by_node(ratios, 1 + tolerance)
             << fmt::format("slower than {:g} times the typical time: {} of {}\n", 1 + tolerance,
                            lines.size(), counted(runs.size(), "pair"))
             << std::flush;
-  const ExitCode code = code_of(runs);
+  const ExitCode code = find_exit_code(runs);
   return static_cast<int>(lines.empty() ? code : gravest(code, ExitCode::slower));
 }
 
@@ -204,7 +206,7 @@ int run_on_pairs(const Given& given) {
   const Rounds rounds = rounds_of_pairs(nodes);
   std::string names;
   for (const std::vector<Pair>& round : rounds)
-    for (const Pair& pair : round) names += name_of(pair) + "\n";
+    for (const Pair& pair : round) names += make_name(pair) + "\n";
   write_text(folder / pair_list, names);  // now: a job may be killed before its end
   std::vector<LeftRun> runs;
   const bool all = run_rounds(rounds, words, folder, walltime, runs);

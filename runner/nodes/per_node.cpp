@@ -113,7 +113,7 @@ std::string words_of_collect(const fs::path& log) {
   }
   if (more > 0)
     lines.push_back(fmt::format("and {} in {}", counted(more, "more line"), log.string()));
-  return lines.empty() ? tail_of(log) : join(lines, "\n");
+  return lines.empty() ? read_tail(log) : join(lines, "\n");
 }
 
 /// The folders of --local-results, for nodes without a shared file system: each node writes into a
@@ -198,10 +198,10 @@ ExitCode report_nodes(const std::vector<LeftRun>& runs, const fs::path& folder,
   std::cout << fmt::format(
                    "{0}{1} of {2} {4} a result\naccept: assay accept {3} --criteria "
                    "acceptance\none file: assay gather {3} --out {3}.json\n",
-                   report_of(runs, site), present, runs.size(), folder.string(),
+                   make_report(runs, site), present, runs.size(), folder.string(),
                    runs.size() == 1 ? "node has" : "nodes have")
             << std::flush;
-  return code_of(runs);
+  return find_exit_code(runs);
 }
 
 void refuse_beside_many(const Given& given) {
@@ -214,7 +214,7 @@ void refuse_beside_many(const Given& given) {
                  "--per-node", "every node runs the single-node suite");
   else if (pairs)
     refuse_flags(given, {"ranks", "nodes", "against"}, "--pairs", "each run has two nodes");
-  if (per_node && values_of(given, "nodes").size() > 1)
+  if (per_node && read_values(given, "nodes").size() > 1)
     throw InputError(
         "--nodes with several numbers cannot be used with --per-node (every node runs the suite "
         "once). Give one number.");
@@ -229,7 +229,7 @@ int run_as_node(Given given, const RunOfNode& run) {
   const std::string host = host_here();
   if (const std::string why = collecting::why_not_folder_name(host); !why.empty())
     throw CaseError(fmt::format("'{}' has no folder ({}).", visible(host), why));
-  const fs::path folder = fs::path(*value_of(given, "out")) / host;
+  const fs::path folder = fs::path(*read_value(given, "out")) / host;
   given["out"] = {folder.string()};
   std::string end;
   try {
@@ -250,8 +250,8 @@ int run_on_every_node(const Given& given) {
   const fs::path scratch = folder / "log" / "per-node";
   prepare_parent();
   const std::vector<std::string> allocated = launcher.allocated_nodes(scratch);
-  const std::uint64_t nodes =
-      whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated.size()));
+  const std::uint64_t nodes = read_whole_number(given, "nodes", 1, 1'000'000)
+                                  .value_or(std::max<std::size_t>(1, allocated.size()));
   std::set<std::string> answered;
   try {
     answered = answering_nodes(launcher, nodes, scratch);
@@ -261,7 +261,7 @@ int run_on_every_node(const Given& given) {
   std::set<std::string> expected = expected_nodes(allocated, answered, nodes);
   if (given.contains("resume")) add_unfinished(expected, folder);
   std::optional<LocalResults> local;
-  if (const auto there = value_of(given, "local-results")) {
+  if (const auto there = read_value(given, "local-results")) {
     local.emplace(launcher, fs::absolute(*there).lexically_normal(), folder);
     local->prepare(answered, nodes, given.contains("resume"));
   }
@@ -290,7 +290,7 @@ int run_on_every_node(const Given& given) {
     limit = std::chrono::seconds(*left) + patience_after_walltime;
   NodeProgress progress(folder / "log" / "nodes.err.txt", answered);
   const auto tell = [&](bool last) {
-    if (talk_of(given) != Talk::quiet)
+    if (read_talk(given) != Talk::quiet)
       std::cerr << progress.news(NodeProgress::Clock::now(), last) << std::flush;
   };
   std::string how;
@@ -303,7 +303,7 @@ int run_on_every_node(const Given& given) {
   tell(true);
   if (!how.empty())
     std::cerr << fmt::format("assay run: the launcher {}: {}\n", how,
-                             tail_of(folder / "log" / "nodes.err.txt"));
+                             read_tail(folder / "log" / "nodes.err.txt"));
   ExitCode code = ExitCode::ok;
   if (local)
     code = local->collect([&] { return answering_nodes(launcher, nodes, scratch); }, nodes);
@@ -320,7 +320,7 @@ int run_on_nodes_and_pairs(const Given& given) {
   alone.erase("pairs");
   for (const char* flag : {"per-node", "nodes", "local-results"}) pairs.erase(flag);
   const auto code = static_cast<ExitCode>(run_on_every_node(alone));
-  const fs::path folder = fs::absolute(*value_of(given, "out"));
+  const fs::path folder = fs::absolute(*read_value(given, "out"));
   std::vector<std::string> nodes = node_names(folder / node_list, (folder / node_list).string());
   // A node that has not ended its own run would keep its partner in every pair waiting.
   std::erase_if(nodes, [&](const std::string& node) { return !ended_code(folder / node); });

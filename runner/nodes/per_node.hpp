@@ -25,7 +25,7 @@ void refuse_beside_many(const Given& given);
 int run_on_every_node(const Given& given);
 
 /// Prints which nodes have a result, why the others are MISSING, and what the runs found
-/// (report_of). Returns the exit code.
+/// (make_report). Returns the exit code.
 ExitCode report_nodes(const std::vector<LeftRun>& runs, const std::filesystem::path& folder,
                       const std::optional<Site>& site);
 

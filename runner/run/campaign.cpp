@@ -45,7 +45,7 @@ struct Campaign::Attempt {
 
 namespace {
 
-const Case& case_of(const PlannedBenchmark& benchmark, const std::string& id) {
+const Case& find_case(const PlannedBenchmark& benchmark, const std::string& id) {
   return *std::find_if(benchmark.cases.begin(), benchmark.cases.end(),
                        [&](const Case& benchmark_case) { return benchmark_case.id == id; });
 }
@@ -62,8 +62,8 @@ std::string setting(const Case& benchmark_case, const std::string& name,
   return value == benchmark_case.settings.end() ? otherwise : value->second;
 }
 
-std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
-                                  const CampaignOptions& options) {
+std::vector<std::string> make_start(const PlannedBenchmark& benchmark,
+                                    const CampaignOptions& options) {
   std::vector<std::string> command = benchmark.launcher;
   command.insert(command.end(), benchmark.preload.begin(), benchmark.preload.end());
   command.insert(command.end(),
@@ -176,7 +176,7 @@ std::vector<std::string> Campaign::prepare(Attempt& attempt) const {
   write_json(plan, attempt.remaining);
   attempt.out = options_.folder / "log" / (name + ".out.txt");
   attempt.err = options_.folder / "log" / (name + ".err.txt");
-  std::vector<std::string> command = start_of(attempt.benchmark, options_);
+  std::vector<std::string> command = make_start(attempt.benchmark, options_);
   command.insert(command.end(),
                  {"--plan", plan.string(), "--journal", options_.journal().string(), "--launch",
                   std::to_string(attempt.launch), "--attempt", std::to_string(attempt.number)});
@@ -222,11 +222,11 @@ void Campaign::run_attempt(Attempt& attempt) {
     // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
     // write from now on does not count. Nothing is written before they are dead: one may have been
     // stopped with the journal's lock in its hands.
-    attempt.said = tail_of(attempt.err);
+    attempt.said = read_tail(attempt.err);
     kill();
   } else {
     attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
-    attempt.said = tail_of(attempt.err);
+    attempt.said = read_tail(attempt.err);
   }
   attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
   settle(attempt);
@@ -299,7 +299,7 @@ std::string Campaign::waited_for(const Attempt& attempt) const {
              options_.journal().string(), options_.folder / "log" / "stopped", rank_hosts_,
              unknown))
       stopped.push_back(process);
-  return both(text_of(std::move(stopped), rank_hosts_), unknown);
+  return both(to_text(std::move(stopped), rank_hosts_), unknown);
 }
 
 /// Throws if no case is to blame for the end of the process: a full disk, or refused input.
@@ -327,7 +327,7 @@ void Campaign::settle(Attempt& attempt) {
   std::string said = attempt.said;
   // MPICH's launcher tells on stdout which rank died and where. If none did, there are rows.
   if (said.empty() && !attempt.benchmark.launcher.empty() && !attempt.timed_out)
-    said = tail_of(attempt.out);
+    said = read_tail(attempt.out);
   expect_fault_of_a_case(attempt, said);
   const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
   std::string who = both(attempt.waited_for, attempt.silent);
@@ -372,7 +372,7 @@ void Campaign::give_up(const Attempt& attempt) const {
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,
                        const std::string& reason) {
-  const Case& benchmark_case = case_of(attempt.benchmark, id);
+  const Case& benchmark_case = find_case(attempt.benchmark, id);
   Outcome outcome;
   outcome.status = status;
   outcome.reason = reason;

@@ -58,8 +58,8 @@ struct CampaignOptions {
 
 /// The command that starts a benchmark of the run, without the flags of a launch (--plan,
 /// --journal, --launch, --attempt).
-std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
-                                  const CampaignOptions& options);
+std::vector<std::string> make_start(const PlannedBenchmark& benchmark,
+                                    const CampaignOptions& options);
 
 /// Thrown at the deadline. Finished rows are in the journal.
 struct OutOfTime {};

@@ -36,7 +36,7 @@ std::vector<PlannedBenchmark> asked(RunPlan plan) {
   return planned_benchmarks(plan);
 }
 
-double max_time_of(const RunPlan& plan) {
+double compute_max_time(const RunPlan& plan) {
   return plan.timing.max_time.value_or(plan.suite_settings.timing.max_time);
 }
 
@@ -46,13 +46,13 @@ struct Preview {
   CeilingPlan ceilings;
 };
 
-Preview preview_of(RunPlan plan, const json& hardware) {
+Preview make_preview(RunPlan plan, const json& hardware) {
   Finished finished;
   if (const auto journal = plan.campaign.journal();
       plan.resume && std::filesystem::exists(journal)) {
     const RunRecord earlier = read_run(journal);
     recall(plan, earlier);
-    finished = finished_of(plan, earlier);
+    finished = find_finished(plan, earlier);
   }
   const std::vector<PlannedBenchmark> benchmarks = asked(plan);
   std::size_t cases = 0;
@@ -66,11 +66,11 @@ Preview preview_of(RunPlan plan, const json& hardware) {
       counted(all, "row"), rows == all ? "" : fmt::format(", {} of them without a result", rows));
   for (const PlannedBenchmark& benchmark : benchmarks)
     preview.text += fmt::format("  {} of assay-{}: {}\n", counted(benchmark.cases.size(), "case"),
-                                benchmark.name, join(start_of(benchmark, plan.campaign), " "));
-  preview.timed_seconds = with_warm_up * static_cast<double>(rows) * max_time_of(plan);
+                                benchmark.name, join(make_start(benchmark, plan.campaign), " "));
+  preview.timed_seconds = with_warm_up * static_cast<double>(rows) * compute_max_time(plan);
   preview.text += fmt::format(
       "  timing: about {} ({} x {:g} s of max-time, plus a fifth of that for warm-up)\n",
-      rough_time(preview.timed_seconds), counted(rows, "row"), max_time_of(plan));
+      rough_time(preview.timed_seconds), counted(rows, "row"), compute_max_time(plan));
   if (plan.ceilings) preview.ceilings = ceiling_plan(benchmarks, hardware);
   return preview;
 }
@@ -102,7 +102,7 @@ std::string dry_run(std::vector<RunPlan> plans) {
   CeilingPlan ceilings;
   for (RunPlan& plan : plans) {
     const std::string label = plan.campaign.label;
-    const Preview preview = preview_of(std::move(plan), hardware);
+    const Preview preview = make_preview(std::move(plan), hardware);
     text += label + preview.text;
     seconds += preview.timed_seconds;
     add(ceilings, preview.ceilings);

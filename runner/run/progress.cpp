@@ -56,7 +56,7 @@ void Progress::row(const Row& row) {
   std::string what, word;
   if (row.is_ok()) {
     const double median = row.median();
-    what = human_seconds(median) + mark_of(row);
+    what = human_seconds(median) + choose_mark(row);
     if (const auto& ci = row.time_s->ci95; ci && median > 0)
       what += spread_text(50 * (ci->high - ci->low) / median);
     else

@@ -110,7 +110,7 @@ void prepare(Side& side) {
   const fs::path& folder = plan.campaign.folder;
   const RunRecord earlier = earlier_record(folder, plan.resume);
   recall(plan, earlier);
-  Finished finished = finished_of(plan, earlier);
+  Finished finished = find_finished(plan, earlier);
   side.environment = capture_environment();
   const ResultEnvironment environment = side.environment;
   check_machine(plan, environment, earlier);
@@ -133,7 +133,7 @@ class Brackets {
  public:
   explicit Brackets(std::vector<Side>& sides)
       : sides_(sides),
-        meter_(ceilings_of(sides), sides.front().plan.campaign, sides.front().plan.programs),
+        meter_(plan_ceilings(sides), sides.front().plan.campaign, sides.front().plan.programs),
         wanted_(std::any_of(sides.begin(), sides.end(), [](const Side& side) {
           return side.plan.ceilings && !side.campaign->complete();
         })) {}
@@ -157,7 +157,7 @@ class Brackets {
   }
 
  private:
-  static CeilingPlan ceilings_of(const std::vector<Side>& sides) {
+  static CeilingPlan plan_ceilings(const std::vector<Side>& sides) {
     CeilingPlan all;
     for (const Side& side : sides) add(all, side.ceilings);
     return all;
@@ -264,7 +264,7 @@ std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans) {
   return results;
 }
 
-RunPlan plan_of_compared(const RunResult& result, const Chosen& chosen) {
+RunPlan plan_of_compared(const RunResult& result, const AllowedPrograms& chosen) {
   static const ResultEnvironment here = capture_environment();
   for (const ResultEnvironment& environment : result.environments)
     if (environment.hashes.hardware != here.hashes.hardware)

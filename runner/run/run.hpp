@@ -32,7 +32,7 @@ struct Again {
 
 /// plan_of_result for a run that is compared: InputError also if it was made on other hardware,
 /// since launches here would answer another question.
-RunPlan plan_of_compared(const RunResult& result, const Chosen& chosen);
+RunPlan plan_of_compared(const RunResult& result, const AllowedPrograms& chosen);
 
 /// Runs the cases of each side with `launches` launches, interleaved with the other sides; nothing
 /// else of the plans changes. Returns the results, which are in `folder`/NAME of each side. The

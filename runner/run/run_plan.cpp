@@ -36,12 +36,12 @@ bool wanted(const Case& benchmark_case, const Pattern& filter) {
 }
 
 /// "max_time" as a flag.
-std::string flag_of(std::string field) {
+std::string name_flag(std::string field) {
   std::replace(field.begin(), field.end(), '_', '-');
   return field;
 }
 
-RunHeader header_of(const RunPlan& plan) {
+RunHeader make_plan_header(const RunPlan& plan) {
   RunSettings settings{.suite_file = plan.campaign.suite_file.string(),
                        .suite_hash = plan.suite_hash,
                        .programs = plan.programs.string(),
@@ -103,7 +103,7 @@ void adopt(RunPlan& plan, const RunHeader& header) {
   if (open("no-ceilings")) plan.ceilings = settings.ceilings;
   if (open("baseline")) plan.baselines = settings.baselines;
   const auto take = [&](const char* name, auto& option, const auto& before) {
-    if (before && open(flag_of(name))) option = before;
+    if (before && open(name_flag(name))) option = before;
   };
   visit_options(plan.timing, take, header.timing);
   set_timing(plan, open("timeout") && settings.timeout > 0 ? settings.timeout
@@ -112,7 +112,7 @@ void adopt(RunPlan& plan, const RunHeader& header) {
 
 /// InputError if the file names other programs or another launcher than the caller has chosen: the
 /// file may be anybody's.
-void expect_as_chosen(const RunHeader& run, const RunPlan& plan, const Chosen& chosen) {
+void expect_as_chosen(const RunHeader& run, const RunPlan& plan, const AllowedPrograms& chosen) {
   const fs::path programs = run.settings->programs;
   std::error_code missing;
   if (programs != plan.programs && !fs::equivalent(programs, plan.programs, missing))
@@ -138,12 +138,12 @@ RunPlan plan_of_suite(const std::string& suite) {
   plan.baselines = settings.baselines;
   plan.ceilings = settings.ceilings;
   plan.campaign.launches = settings.launches.value_or(plan.campaign.launches);
-  set_processes(plan, processes_of({}, settings.launch.shapes));
+  set_processes(plan, make_processes({}, settings.launch.shapes));
   plan.programs = executable_folder();
   return plan;
 }
 
-RunPlan plan_of_result(const RunResult& result, const Chosen& chosen) {
+RunPlan plan_of_result(const RunResult& result, const AllowedPrograms& chosen) {
   const RunHeader& run = result.run;
   const RunSettings settings = run.settings.value_or(RunSettings{});
   for (const auto& [field, text] : {std::pair{"suite_file", settings.suite_file},
@@ -161,12 +161,12 @@ RunPlan plan_of_result(const RunResult& result, const Chosen& chosen) {
         "{} has changed since the run {} (its hash differs). Restore it, or run both sides again.",
         plan.campaign.suite_file.string(), json(run.id).dump()));
   plan.programs =
-      chosen.programs.empty() ? executable_folder() : executable_folder_of(chosen.programs);
+      chosen.programs.empty() ? executable_folder() : find_executable_folder(chosen.programs);
   // Shapes are numbers, which the file may say; the command is the caller's.
   const std::vector<ProcessShape> shapes =
       settings.shapes.empty() ? plan.suite_settings.launch.shapes
                               : json(settings.shapes).get<std::vector<ProcessShape>>();
-  set_processes(plan, processes_of({.launcher = chosen.launcher}, shapes));
+  set_processes(plan, make_processes({.launcher = chosen.launcher}, shapes));
   expect_as_chosen(run, plan, chosen);
   adopt(plan, run);
   return plan;
@@ -181,7 +181,7 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
   plan.campaign.handed_on.clear();
   visit_options(plan.timing, [&](const char* name, const auto& option) {
     if (!option) return;
-    plan.campaign.handed_on.push_back("--" + flag_of(name));
+    plan.campaign.handed_on.push_back("--" + name_flag(name));
     plan.campaign.handed_on.push_back(fmt::format("{}", *option));
   });
   for (std::string& word : words_of_cases(plan)) plan.campaign.handed_on.push_back(std::move(word));
@@ -194,7 +194,7 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
 }
 
 RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks) {
-  RunHeader header = header_of(plan);
+  RunHeader header = make_plan_header(plan);
   header.id = fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
                           fmt::gmtime(std::time(nullptr)), getpid());
   header.started = utc_now();
@@ -210,7 +210,7 @@ void recall(RunPlan& plan, const RunRecord& earlier) {
   if (earlier.header) adopt(plan, *earlier.header);
 }
 
-Finished finished_of(const RunPlan& plan, const RunRecord& earlier) {
+Finished find_finished(const RunPlan& plan, const RunRecord& earlier) {
   Finished finished;
   std::vector<Row> rows;
   for (const RecordedRow& recorded : earlier.rows) rows.push_back(recorded.row);
@@ -223,7 +223,7 @@ Finished finished_of(const RunPlan& plan, const RunRecord& earlier) {
     if (!is_repeated(row)) finished.insert({row.launch, row.id});
   if (!earlier.header) return finished;
   const json before = settings_that_count(*earlier.header),
-             now = settings_that_count(header_of(plan));
+             now = settings_that_count(make_plan_header(plan));
   for (const auto& [name, value] : now.items())
     if (const json was = before.value(name, json()); was != value)
       throw InputError(fmt::format(
@@ -307,7 +307,7 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   for (const Processes& group : plan.processes)
     for (const std::string& name : suite_benchmarks(plan.suite)) {
       PlannedBenchmark benchmark{.name = name,
-                                 .executable = executable_of(name, plan.programs),
+                                 .executable = find_executable(name, plan.programs),
                                  .cases = {},
                                  .launcher = group.words,
                                  .shape = plan.processes.size() > 1 ? group.shape.name() : ""};

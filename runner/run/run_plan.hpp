@@ -45,7 +45,7 @@ struct RunPlan {
 RunPlan plan_of_suite(const std::string& suite);
 
 /// The programs and the launcher that a caller allows for a run that a result file describes.
-struct Chosen {
+struct AllowedPrograms {
   std::filesystem::path programs{};        ///< a build or an installation; empty: this program's
   std::string advice{"name their build"};  ///< for messages: how a user allows other programs
   std::optional<std::string> launcher{};   ///< as --launcher; empty: the default for the suite
@@ -53,7 +53,7 @@ struct Chosen {
 /// A plan that repeats the run of a result on this machine; its folder is not set. Programs and
 /// launcher are the caller's. InputError if the result was not written by `assay run`, or was made
 /// with another launcher or other programs.
-RunPlan plan_of_result(const RunResult& result, const Chosen& chosen = {});
+RunPlan plan_of_result(const RunResult& result, const AllowedPrograms& chosen = {});
 
 /// Sets how the processes of the plan are started.
 void set_processes(RunPlan& plan, std::vector<Processes> processes);
@@ -70,7 +70,7 @@ RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>&
 void recall(RunPlan& plan, const RunRecord& earlier);
 /// The finished cases of the interrupted run. InputError, naming the difference, if it is another
 /// run.
-Finished finished_of(const RunPlan& plan, const RunRecord& earlier);
+Finished find_finished(const RunPlan& plan, const RunRecord& earlier);
 /// InputError if the cases of a resumed run have changed (an edited problem list).
 void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
                  const RunRecord& earlier);

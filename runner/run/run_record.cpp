@@ -60,21 +60,21 @@ bool may_be_repeated(const Row& row) { return row.status == "failed" || row.stat
 
 namespace {
 
-std::string kind_of(const json& event) { return event.value("event", ""); }
+std::string read_kind(const json& event) { return event.value("event", ""); }
 
 /// Makes the record, event by event.
 class Recorder {
  public:
   explicit Recorder(const std::vector<json>& events) {
     for (const json& event : events)
-      if (kind_of(event) == "given_up") {
+      if (read_kind(event) == "given_up") {
         const RunEvent abandoned = event;
         in_time_.emplace(abandoned.process(), abandoned.rows.value_or(0));
       }
   }
 
   void add(const json& document) {
-    const std::string kind = kind_of(document);
+    const std::string kind = read_kind(document);
     if (kind == "run" || kind == "resume") return begin_session(document, kind == "resume");
     if (kind == "bracket") return add_bracket(document);
     if (kind != "launch" && kind != "row" && kind != "end") return;
@@ -165,7 +165,7 @@ class EventCheck {
   void check(const json& event, std::size_t line) {
     line_ = line;
     refuse_first(schema_errors(event, "journal", ""), "", "");
-    const std::string kind = kind_of(event);
+    const std::string kind = read_kind(event);
     // The build of --against may be a newer one, whose rows have more fields.
     if (kind == "launch") result_["schema"] = event.value("schema", result_schema);
     if (event.contains("environment"))

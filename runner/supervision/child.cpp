@@ -46,7 +46,7 @@ const sigset_t& watched() {
   return set;
 }
 
-Ended ended_of(int status) {
+Ended decode_status(int status) {
   if (WIFSIGNALED(status)) return {true, WTERMSIG(status)};
   return {false, WEXITSTATUS(status)};
 }
@@ -203,7 +203,7 @@ std::optional<Ended> Child::poll() {
   if (ended_) return ended_;
   int status = 0;
   const pid_t got = waitpid(pid_, &status, WNOHANG);
-  if (got == pid_) ended_ = ended_of(status);
+  if (got == pid_) ended_ = decode_status(status);
   for (const fs::path& log : logs_) limit_log(log, ended_.has_value());
   return ended_;
 }
@@ -222,7 +222,7 @@ Ended Child::kill(std::chrono::milliseconds grace) {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
-    ended_ = ended_of(status);
+    ended_ = decode_status(status);
   }
   for (const fs::path& log : logs_) limit_log(log, true);
   // Processes that had left the group (ranks of a launcher) are ours by now, since we adopt
@@ -248,7 +248,7 @@ std::string log_of_case(const fs::path& file) {
   return text;
 }
 
-std::string tail_of(const fs::path& file, std::size_t bytes) {
+std::string read_tail(const fs::path& file, std::size_t bytes) {
   std::string text;
   // A message that a rank was ended with its job does not say why the job was.
   for (const std::string& said : split(log_of_case(file), '\n'))
@@ -303,7 +303,7 @@ FinishedCommand finish_command(const std::vector<std::string>& command, const fs
     throw CaseError(
         fmt::format("{} did not answer within {} s. Raise --timeout, or run it by hand.",
                     command.front(), limit.count() / 1000));
-  return {readable_text(out), tail_of(err, 2000), *child.front().poll()};
+  return {readable_text(out), read_tail(err, 2000), *child.front().poll()};
 }
 
 }  // namespace assay

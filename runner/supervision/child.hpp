@@ -80,7 +80,7 @@ std::string log_of_case(const std::filesystem::path& file);
 
 /// The last lines of this text, at most `bytes`, with control characters replaced: for the reason
 /// of a row.
-std::string tail_of(const std::filesystem::path& file, std::size_t bytes = 600);
+std::string read_tail(const std::filesystem::path& file, std::size_t bytes = 600);
 
 /// A command that has ended, and what it has printed.
 struct FinishedCommand {

@@ -63,7 +63,7 @@ bool below(int process, int root, const std::map<pid_t, ProcessEntry>& all) {
   return false;
 }
 
-std::string rank_of(int process) {
+std::string find_rank(int process) {
   const std::string variables = readable_text(fmt::format("/proc/{}/environ", process));
   for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="})
     for (const std::string& variable : split(variables, '\0'))
@@ -93,7 +93,7 @@ std::vector<Stopped> stopped_here(const std::string& word) {
   for (const auto& [number, process] : all) {
     if (process.state != 'T' && process.state != 't') continue;
     if (word.empty() ? below(number, getpid(), all) : has_word(number, word))
-      stopped.push_back({number, rank_of(number), host_here()});
+      stopped.push_back({number, find_rank(number), host_here()});
   }
   return stopped;
 }
@@ -143,7 +143,7 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
   return stopped;
 }
 
-std::string text_of(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts) {
+std::string to_text(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts) {
   std::vector<std::string> texts;
   for (Stopped& stopped_process : stopped) {
     const bool known = !stopped_process.rank.empty() &&

@@ -56,7 +56,7 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
 
 /// "rank 1 (process 4711 on HOST) is stopped" for each process, without repetition; "" if there is
 /// none. `rank_hosts`: the hosts that the ranks reported; they replace the host in `stopped`.
-std::string text_of(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts);
+std::string to_text(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts);
 
 /// MPI libraries remove their segments themselves, unless their processes are killed. Removed is
 /// only a segment of this host that did not exist before the job, was mapped by a process of the

@@ -44,7 +44,7 @@ std::size_t packed_bytes(const TensorSpec& spec) {
   return static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
 }
 
-const Layout* layout_of(const TensorSpec& spec) { return spec.layout.get(); }
+const Layout* find_layout(const TensorSpec& spec) { return spec.layout.get(); }
 
 class CudaGraph final : public Recording {
  public:
@@ -140,7 +140,7 @@ std::unique_ptr<Recording> CudaStream::record(const std::function<void()>& work)
 
 CudaTensor::CudaTensor(const TensorSpec& spec) : spec_(spec) {
   if (spec.role != Role::workspace) {
-    const Layout* const layout = layout_of(spec);
+    const Layout* const layout = find_layout(spec);
     const std::size_t needed =
         layout == nullptr ? packed_bytes(spec)
                           : static_cast<std::size_t>(layout->elements) * size_of(spec.type);
@@ -181,7 +181,7 @@ void CudaDevice::put(Tensor& tensor, const Source& source) {
   const TensorSpec& spec = tensor.spec();
   std::unique_ptr<std::byte[]> data = unwritten_memory(packed_bytes(spec));
   fill_packed(spec.type, spec.elements(), data.get(), source);
-  if (const Layout* const layout = layout_of(spec)) {
+  if (const Layout* const layout = find_layout(spec)) {
     std::unique_ptr<std::byte[]> placed = unwritten_memory(spec.bytes);
     const auto start = std::chrono::steady_clock::now();
     place(spec, *layout, data.get(), placed.get());
@@ -195,7 +195,7 @@ void CudaDevice::get(Tensor& tensor, const Sink& sink) {
   const TensorSpec& spec = tensor.spec();
   std::unique_ptr<std::byte[]> data = unwritten_memory(spec.bytes);
   transfer(tensor, data.get(), cudaMemcpyDeviceToHost);
-  if (const Layout* const layout = layout_of(spec)) {
+  if (const Layout* const layout = find_layout(spec)) {
     std::unique_ptr<std::byte[]> packed = unwritten_memory(packed_bytes(spec));
     const auto start = std::chrono::steady_clock::now();
     pack(spec, *layout, data.get(), packed.get());
@@ -207,7 +207,7 @@ void CudaDevice::get(Tensor& tensor, const Sink& sink) {
 
 void CudaDevice::transfer(Tensor& tensor, void* host, cudaMemcpyKind kind) {
   const TensorSpec& spec = tensor.spec();
-  const Layout* const layout = layout_of(spec);
+  const Layout* const layout = find_layout(spec);
   std::vector<std::int64_t> whole{0};
   const bool in_pieces = layout != nullptr && !layout->pieces.empty();
   const std::vector<std::int64_t>& pieces = in_pieces ? layout->pieces : whole;

@@ -8,7 +8,7 @@
 namespace assay::cuda {
 namespace {
 
-double joules_of(NvmlDevice gpu) {
+double read_joules(NvmlDevice gpu) {
   unsigned long long millijoules = 0;
   const std::string failure =
       nvml().failure("nvmlDeviceGetTotalEnergyConsumption", nvml().energy_mj(gpu, &millijoules));
@@ -20,7 +20,7 @@ class GpuMeter final : public EnergyMeter {
  public:
   GpuMeter(NvmlDevice gpu, unsigned index)
       : EnergyMeter({{fmt::format("gpu {}", index)}}), gpu_(gpu) {}
-  std::vector<double> read() const override { return {joules_of(gpu_)}; }
+  std::vector<double> read() const override { return {read_joules(gpu_)}; }
 
  private:
   NvmlDevice gpu_;
@@ -38,7 +38,7 @@ Result<std::unique_ptr<EnergyMeter>> gpu_energy(const std::string& pci_address) 
   const std::string failure = nvml().failure("nvmlDeviceGetIndex", nvml().index(gpu, &index));
   if (!failure.empty()) return Unsupported{failure};
   try {
-    joules_of(gpu);
+    read_joules(gpu);
   } catch (const CaseError& error) {
     return Unsupported{error.what()};
   }

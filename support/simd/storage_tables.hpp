@@ -16,7 +16,7 @@ struct StorageTables {
 
   /// The table for tensors of type `stored`, whose functions compute in Value.
   template <class Value>
-  const Table<Value>& of([[maybe_unused]] DataType stored) const {
+  const Table<Value>& table([[maybe_unused]] DataType stored) const {
     if constexpr (std::is_same_v<Value, double>) {
       return fp64;
     } else {

@@ -29,7 +29,7 @@ Points line(double alpha, double beta) {
 
 std::string curve_table(const std::vector<NamedResult>& results) {
   Page page(false);
-  add_curves(page, results, series_of(results));
+  add_curves(page, results, make_series(results));
   return page.text();
 }
 
@@ -76,15 +76,15 @@ TEST(Fastest, LinesFollowEachOtherWhereTheyCross) {
   const std::vector<Fastest> order = fastest(lines);
   ASSERT_EQ(order.size(), 3u);
   EXPECT_EQ(order[0].which, 1u);
-  EXPECT_EQ(order[0].from, 0);
+  EXPECT_EQ(order[0].first_bytes, 0);
   EXPECT_EQ(order[1].which, 2u);
-  EXPECT_NEAR(order[1].from, 2 / 1.5, 1e-12);
+  EXPECT_NEAR(order[1].first_bytes, 2 / 1.5, 1e-12);
   EXPECT_EQ(order[2].which, 0u);
-  EXPECT_NEAR(order[2].from, 7 / 1.5, 1e-12);
+  EXPECT_NEAR(order[2].first_bytes, 7 / 1.5, 1e-12);
   // The least everywhere, by brute force.
   for (double size = 0.1; size < 20; size += 0.37) {
     std::size_t now = 0;
-    while (now + 1 < order.size() && order[now + 1].from <= size) ++now;
+    while (now + 1 < order.size() && order[now + 1].first_bytes <= size) ++now;
     for (const AlphaBeta& line : lines)
       EXPECT_LE(lines[order[now].which].seconds(size), line.seconds(size) + 1e-12);
   }
@@ -113,7 +113,7 @@ std::vector<NamedResult> rivals() {
 
 TEST(Curves, TellWhereWhichAlgorithmTakesTheLeastTime) {
   const auto results = rivals();
-  const std::vector<Curve> curves = curves_of(results, series_of(results));
+  const std::vector<Curve> curves = fit_curves(results, make_series(results));
   ASSERT_EQ(curves.size(), 4u);
   for (const Curve& curve : curves) {
     ASSERT_TRUE(curve.fit.has_value()) << curve.name;
@@ -157,7 +157,7 @@ std::vector<NamedResult> with_noise(double factor) {
 TEST(Curves, APoorFitMakesNoClaim) {
   for (const auto& [factor, poor] : {std::pair{1.0, false}, std::pair{40.0, true}}) {
     const auto results = with_noise(factor);
-    const std::vector<Curve> curves = curves_of(results, series_of(results));
+    const std::vector<Curve> curves = fit_curves(results, make_series(results));
     for (const Curve& curve : curves) {
       if (curve.rivals == 0) continue;
       EXPECT_EQ(curve.comparable, !poor) << curve.name;
@@ -183,7 +183,7 @@ TEST(Curves, ARivalWithFewSizesWithholdsTheClaims) {
   auto results = rivals();
   for (const double size : {1e3, 1e6})
     results[0].result.rows.push_back(collective(size, 1e-7, {{"algorithm", "quick"}}).get<Row>());
-  for (const Curve& curve : curves_of(results, series_of(results))) {
+  for (const Curve& curve : fit_curves(results, make_series(results))) {
     const bool other = curve.name.find("backend=other") != std::string::npos;
     EXPECT_EQ(curve.rivals, other ? 0u : 3u) << curve.name;
     EXPECT_EQ(curve.comparable, other) << curve.name;
@@ -223,7 +223,7 @@ TEST(Curves, MessageSizeIsWhatAlgbwSays) {
     rows.push_back(row);
   }
   const std::vector<NamedResult> results{{"", test::result(rows)}};
-  EXPECT_EQ(curves_of(results, series_of(results)).at(0).bytes,
+  EXPECT_EQ(fit_curves(results, make_series(results)).at(0).bytes,
             (std::vector<double>{1e3, 1e4, 1e6}));
 }
 

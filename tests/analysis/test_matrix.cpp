@@ -25,7 +25,7 @@ json copy(const std::string& from, const std::string& to, double bytes, double s
 
 std::vector<Matrix> matrices_of_rows(std::vector<json> rows) {
   const std::vector<NamedResult> results{{"", test::result(std::move(rows))}};
-  return matrices_of(results, series_of(results));
+  return make_matrices(results, make_series(results));
 }
 
 std::vector<std::string> titles(const Matrix& matrix) {
@@ -77,7 +77,7 @@ TEST(Matrix, OfPairsOfNodesHasBothWays) {
     result.result.environments.resize(1);
     result.result.environments[0].rank_hosts = {a, b};
   }
-  const auto all = matrices_of(results, series_of(results));
+  const auto all = make_matrices(results, make_series(results));
   ASSERT_EQ(all.size(), 1U);
   EXPECT_TRUE(test::has(all[0].title, "bus bandwidth of pairs of nodes: ")) << all[0].title;
   EXPECT_EQ(titles(all[0]), (std::vector<std::string>{"node", "n1", "n2", "n3"}));

@@ -53,10 +53,10 @@ TEST(Pattern, WhatRecursesWithoutEndIsRefusedOrBounded) {
 TEST(Pattern, Groups) {
   const Pattern date("(\\d+)-(\\d+)(?:T(\\d+))?", "x");
   using Groups = std::vector<std::string>;
-  EXPECT_EQ(date.groups_of("12-3"), (Groups{"12", "3", ""}));
-  EXPECT_EQ(date.groups_of("12-3T4"), (Groups{"12", "3", "4"}));
-  EXPECT_FALSE(date.groups_of("12-3T"));
-  EXPECT_FALSE(date.groups_of("x12-3"));
+  EXPECT_EQ(date.match_groups("12-3"), (Groups{"12", "3", ""}));
+  EXPECT_EQ(date.match_groups("12-3T4"), (Groups{"12", "3", "4"}));
+  EXPECT_FALSE(date.match_groups("12-3T"));
+  EXPECT_FALSE(date.match_groups("x12-3"));
 }
 
 }  // namespace test_pattern

@@ -27,7 +27,7 @@ json make(const std::string& precision, double seconds, int launch, const std::s
 struct Study {
   explicit Study(std::vector<json> rows)
       : results{{"", result(std::move(rows))}},
-        all(series_of(results)),
+        all(make_series(results)),
         groups(precision_groups(all)) {}
   std::vector<NamedResult> results;
   std::vector<Series> all;

@@ -9,7 +9,7 @@ namespace test_series {
 using namespace assay;
 using nlohmann::json;
 
-/// The problems of rows without names, as series_of orders them.
+/// The problems of rows without names, as make_series orders them.
 std::vector<std::string> ordered(const std::vector<std::string>& problems) {
   std::vector<json> rows;
   for (const std::string& problem : problems) {
@@ -20,7 +20,7 @@ std::vector<std::string> ordered(const std::vector<std::string>& problems) {
   }
   const std::vector<NamedResult> results{{"", test::result(rows)}};
   std::vector<std::string> found;
-  for (const Series& series : series_of(results)) found.push_back(series.problem());
+  for (const Series& series : make_series(results)) found.push_back(series.problem());
   return found;
 }
 
@@ -37,14 +37,14 @@ TEST(Series, OfNamedProblemsStandInTheAlphabets) {
 TEST(Series, HaveTheRowsOfTheResults) {
   std::vector<NamedResult> results{{"", test::result({test::row("ok", 1e-3)})}};
   const Row& row = results[0].rows()[0];
-  const std::vector<Series> all = series_of(results), copies = all;
+  const std::vector<Series> all = make_series(results), copies = all;
   EXPECT_EQ(&all[0].first(), &row);
   EXPECT_EQ(&copies[0].first(), &row) << "a fleet has too many rows to copy";
   Series changed = all[0];
   changed.rows.front().own().id = "another";
   EXPECT_EQ(changed.first().id, "another");
   EXPECT_NE(row.id, "another") << "a row is never changed for the others that have it";
-  const std::vector<Series> own = series_of(std::move(results));
+  const std::vector<Series> own = make_series(std::move(results));
   EXPECT_NE(&own[0].first(), &row) << "the results are gone";
 }
 

@@ -56,7 +56,7 @@ json result_of(const std::vector<json>& rows) {
 
 std::string text_of_first(const std::vector<json>& rows) {
   const std::vector<NamedResult> results{{"", result_of(rows)}};
-  for (const Series& series : series_of(results))
+  for (const Series& series : make_series(results))
     if (series.first().id == rows.front()["id"]) return Trainings(results).text(series);
   return "no such series";
 }

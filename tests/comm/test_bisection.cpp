@@ -42,7 +42,7 @@ LinkFindings found(int hosts, int rounds, const Slow& slow) {
         pairs.push_back({a, b, slow(a, b)});
   std::vector<std::string> names;
   for (int host = 0; host < hosts; ++host) names.push_back("h" + std::to_string(host));
-  return links_of(pairs, names);
+  return judge_links(pairs, names);
 }
 std::vector<std::string> names(const LinkFindings& of) {
   std::vector<std::string> all;
@@ -81,24 +81,25 @@ TEST(Links, ASlowHostDoesNotMakeASlowerPairTypical) {
 TEST(Links, RanksOfOneHostAreNumbersAndPairsInsideOfAHostDoNotCount) {
   const std::vector<PairTime> pairs{{0, 1, 1}, {2, 3, 1}, {0, 2, 1},
                                     {1, 3, 1}, {0, 3, 1}, {1, 2, 3}};
-  EXPECT_EQ(names(links_of(pairs, {"h", "h", "h", "h"})), std::vector<std::string>{"rank1+rank2"});
+  EXPECT_EQ(names(judge_links(pairs, {"h", "h", "h", "h"})),
+            std::vector<std::string>{"rank1+rank2"});
   // Two hosts have the ranks 0 and 1, 2 and 3. The pairs inside are ten times as fast.
   const std::vector<PairTime> mixed{{0, 1, .1}, {2, 3, .1}, {0, 2, 1},
                                     {1, 3, 1},  {0, 3, 1},  {1, 2, 1}};
-  EXPECT_EQ(names(links_of(mixed, {"a", "a", "b", "b"})), std::vector<std::string>{});
-  EXPECT_EQ(links_of({}, {"a"}).typical, 0);
+  EXPECT_EQ(names(judge_links(mixed, {"a", "a", "b", "b"})), std::vector<std::string>{});
+  EXPECT_EQ(judge_links({}, {"a"}).typical, 0);
 }
 
 TEST(Links, FewerThanFourEndsAreNotJudgedAndANameComesOnce) {
-  EXPECT_FALSE(links_of({{0, 1, 9}}, {"a", "b"}).judged);
+  EXPECT_FALSE(judge_links({{0, 1, 9}}, {"a", "b"}).judged);
   const std::vector<PairTime> of_two{{0, 2, 1}, {0, 3, 1}, {1, 2, 1}, {1, 3, 9}};
-  EXPECT_FALSE(links_of(of_two, {"a", "a", "b", "b"}).judged);
-  EXPECT_EQ(names(links_of(of_two, {"a", "a", "b", "b"})), std::vector<std::string>{});
+  EXPECT_FALSE(judge_links(of_two, {"a", "a", "b", "b"}).judged);
+  EXPECT_EQ(names(judge_links(of_two, {"a", "a", "b", "b"})), std::vector<std::string>{});
   // Two ranks on each of four hosts; all four pairs of the first two hosts are slow.
   std::vector<PairTime> pairs;
   for (int a = 0; a < 8; ++a)
     for (int b = a + 1; b < 8; ++b) pairs.push_back({a, b, b < 4 ? 3. + .1 * b : 1});
-  const LinkFindings found = links_of(pairs, {"a", "a", "b", "b", "c", "c", "d", "d"});
+  const LinkFindings found = judge_links(pairs, {"a", "a", "b", "b", "c", "c", "d", "d"});
   EXPECT_TRUE(found.judged);
   EXPECT_EQ(names(found), std::vector<std::string>{"a+b"});
   EXPECT_NEAR(found.slow.at(0).ratio, 3.3, 1e-12);

@@ -38,7 +38,7 @@ std::vector<CollectiveShape> shapes(int ranks, std::int64_t per_part) {
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average})
         for (const bool in_place : {false, true}) {
           CollectiveShape shape;
-          shape.pattern = pattern_of(pattern);
+          shape.pattern = find_pattern(pattern);
           if (shape.pattern == Pattern::barrier) continue;
           if (!reduces(shape.pattern) && op != ReduceOp::sum) continue;
           if (shape.pattern == Pattern::broadcast && in_place) continue;
@@ -282,7 +282,7 @@ TEST(Collective, OneRankAndABarrierHaveNoBandwidth) {
   CollectiveShape shape;
   shape.bytes = 400;
   for (const std::string& each : pattern_names()) {
-    const Pattern pattern = shape.pattern = pattern_of(each);
+    const Pattern pattern = shape.pattern = find_pattern(each);
     shape.ranks = 1;
     EXPECT_TRUE(CollectiveProblem(shape).amounts().empty()) << name(pattern);
     shape.ranks = 2;
@@ -291,12 +291,12 @@ TEST(Collective, OneRankAndABarrierHaveNoBandwidth) {
 }
 
 TEST(Collective, NamesOfPatternsAndReductionsAreReadBack) {
-  for (const std::string& each : pattern_names()) EXPECT_EQ(name(pattern_of(each)), each);
+  for (const std::string& each : pattern_names()) EXPECT_EQ(name(find_pattern(each)), each);
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average})
     EXPECT_EQ(reduce_op(std::string(name(op))), op);
   EXPECT_EQ(pattern_names().size(), 10u);
   EXPECT_EQ(reduce_op_names().size(), 4u);
-  EXPECT_THROW(pattern_of("allredcue"), InputError);
+  EXPECT_THROW(find_pattern("allredcue"), InputError);
   EXPECT_THROW(reduce_op("product"), InputError);
 }
 

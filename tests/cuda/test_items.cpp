@@ -68,11 +68,11 @@ template <int width>
 void expect_whole_row(std::int64_t columns) {
   std::vector<float> row(static_cast<std::size_t>(columns)), found(row.size());
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(i + 1);
-  for (std::int64_t tile = 0; tile < tiles_of(columns); ++tile)
+  for (std::int64_t tile = 0; tile < count_tiles(columns); ++tile)
     for (int lane = 0; lane < warp_lanes; ++lane) {
       const Held<float> held = load_held<width>(row.data(), columns, tile, lane);
       for (int j = 0; j < lane_columns; ++j) {
-        const std::int64_t column = column_of<width>(tile, lane, j);
+        const std::int64_t column = find_column<width>(tile, lane, j);
         if (column < columns)
           found[static_cast<std::size_t>(column)] += held.at[j];
         else

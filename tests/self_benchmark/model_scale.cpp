@@ -31,7 +31,7 @@ nlohmann::json steps() {
   for (const scaling::Level& level : network.levels)
     levels.push_back({level.ranks, level.alpha, level.beta, level.links});
   const scaling::Compute compute{0.12, 0.25, 0.02};
-  const auto buckets = scaling::buckets_of(std::vector<std::int64_t>(9, 8000), 20000);
+  const auto buckets = scaling::make_buckets(std::vector<std::int64_t>(9, 8000), 20000);
   testing_paced::PacedWork work{{}, compute.forward + compute.backward, compute.update};
   for (const scaling::Bucket& bucket : buckets)
     work.buckets.push_back({bucket.elements, compute.forward + compute.backward * bucket.ready});
@@ -43,7 +43,7 @@ nlohmann::json steps() {
     for (const int ranks : {2, 3, 4, 8, 16, 32, 64}) {
       auto cost = scaling::AllreduceCost::make(algorithm, ranks, network);
       if (std::holds_alternative<Unsupported>(cost)) continue;  // no grid of 2 or 3
-      const auto ends = [&](const std::vector<scaling::Asked>& asked) {
+      const auto ends = [&](const std::vector<scaling::PendingSum>& asked) {
         return std::get<scaling::AllreduceCost>(cost).ends(asked, 4);
       };
       const double predicted =

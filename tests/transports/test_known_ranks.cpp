@@ -20,24 +20,24 @@ TEST(KnownRanks, NodesAreThoseFoundOrThoseImposed) {
   on_threads(
       5,
       [](Communicator& known) {
-        EXPECT_EQ(ranks_of(known, {}).nodes, (std::vector<int>{0, 0, 1, 1, 2}));
-        EXPECT_EQ(ranks_of(known, imposing("0")).nodes, (std::vector<int>{0, 0, 1, 1, 2}));
-        EXPECT_EQ(ranks_of(known, imposing("3")).nodes, (std::vector<int>{0, 0, 0, 1, 1}));
-        EXPECT_EQ(ranks_of(known, imposing("9")).nodes, (std::vector<int>(5, 0)));
+        EXPECT_EQ(read_ranks(known, {}).nodes, (std::vector<int>{0, 0, 1, 1, 2}));
+        EXPECT_EQ(read_ranks(known, imposing("0")).nodes, (std::vector<int>{0, 0, 1, 1, 2}));
+        EXPECT_EQ(read_ranks(known, imposing("3")).nodes, (std::vector<int>{0, 0, 0, 1, 1}));
+        EXPECT_EQ(read_ranks(known, imposing("9")).nodes, (std::vector<int>(5, 0)));
       },
       2);
 }
 
 TEST(KnownRanks, PartsCountTheirNodesAnewInTheOrderOfTheKeys) {
   on_threads(5, [](Communicator& known) {
-    const Ranks all = ranks_of(known, imposing("2"));  // 0 0 1 1 2
-    const Ranks part = part_of(all, known.rank() == 0 ? 1 : 0, -known.rank());
+    const Ranks all = read_ranks(known, imposing("2"));  // 0 0 1 1 2
+    const Ranks part = select_part(all, known.rank() == 0 ? 1 : 0, -known.rank());
     if (known.rank() == 0) {
       EXPECT_EQ(part.nodes, std::vector<int>{0});
     } else {
       EXPECT_EQ(part.nodes, (std::vector<int>{2, 1, 1, 0}));  // ranks 4 3 2 1 on nodes 2 1 1 0
     }
-    const Ranks far = part_of(all, known.node() == 0 && known.rank() < 2 ? 0 : 1, known.rank());
+    const Ranks far = select_part(all, known.node() == 0 && known.rank() < 2 ? 0 : 1, known.rank());
     if (known.rank() >= 2) {
       EXPECT_EQ(far.nodes, (std::vector<int>{0, 0, 1}));
     }
@@ -47,7 +47,7 @@ TEST(KnownRanks, PartsCountTheirNodesAnewInTheOrderOfTheKeys) {
 TEST(KnownRanks, RanksPerNodeIsANumber) {
   const auto known = serial_communicator();
   for (const char* wrong : {"two", "-1", "2x", ""})
-    EXPECT_THROW(ranks_of(*known, imposing(wrong)), InputError) << wrong;
+    EXPECT_THROW(read_ranks(*known, imposing(wrong)), InputError) << wrong;
 }
 
 TEST(KnownRanks, BytesBecomeTextAndComeBack) {

@@ -12,7 +12,7 @@ using namespace test;
 /// A job of four ranks, of which rank 2 costs so much, with an interval of so much on each side.
 Blame blame_with(double cost, double half) {
   Blame blame;
-  blame.of = "the timed steps";
+  blame.period = "the timed steps";
   blame.events = blame.runs = 100;
   blame.seconds = 10;
   for (int rank = 0; rank < 4; ++rank) {

@@ -45,7 +45,7 @@ const std::vector<Row> all_rows{measured("onednn", "auto", 1), measured("onednn"
                                 measured("native", "auto", 2, "nhwc")};
 
 Variation vary(const std::vector<std::string>& base, const std::vector<std::string>& updated) {
-  return variation_of({"--base", base}, {"--new", updated}, results_of(all_rows));
+  return find_variation({"--base", base}, {"--new", updated}, results_of(all_rows));
 }
 
 std::string refusal(const std::vector<std::string>& base, const std::vector<std::string>& updated) {
@@ -95,7 +95,7 @@ TEST(Variation, ADimensionOfTheWorkIsTold) {
   rows[1].parameters["cache"] = "cold";
   rows[1].id = "conv/a/auto/mb1/cold/t1";
   const Variation by =
-      variation_of({"--base", {"cache=hot"}}, {"--new", {"cache=cold"}}, results_of(rows));
+      find_variation({"--base", {"cache=hot"}}, {"--new", {"cache=cold"}}, results_of(rows));
   EXPECT_FALSE(by.other_libraries);
   EXPECT_NE(by.note.find("cache is part of the work"), std::string::npos) << by.note;
 }
@@ -108,7 +108,7 @@ TEST(Variation, RanksThatShareAProblemAreNotPartOfTheWork) {
     rows[i].problem.shared_by = i + 1;
   }
   const auto vary_ranks = [&] {
-    return variation_of({"--base", {"ranks=1"}}, {"--new", {"ranks=2"}}, results_of(rows));
+    return find_variation({"--base", {"ranks=1"}}, {"--new", {"ranks=2"}}, results_of(rows));
   };
   EXPECT_EQ(vary_ranks().note, "");
   EXPECT_TRUE(vary_ranks().other_libraries);
@@ -120,7 +120,7 @@ TEST(Variation, RanksThatShareAProblemAreNotPartOfTheWork) {
 std::string more_pairs(const std::vector<Row>& rows) {
   const auto results = results_of(rows);
   const Selection base("--base", {"backend=onednn"}), updated("--new", {"backend=native"});
-  const Variation by = variation_of(base, updated, results);
+  const Variation by = find_variation(base, updated, results);
   const Side was("b", select_rows(results, base), by), is("n", select_rows(results, updated), by);
   const auto more = find_more_pairs(was, is, by);
   return more.empty() ? ""

@@ -145,7 +145,7 @@ TEST(Evidence, BlameHasALineOrTheReasonWhyThereIsNone) {
   const json line = section_of(document_of({blamed}), "blame")["tables"][0]["lines"][0];
   EXPECT_EQ(line["note"], "unsupported: no arrivals");
   Blame blame;
-  blame.of = "the timed steps";
+  blame.period = "the timed steps";
   blame.events = blame.runs = 100;
   blame.seconds = 10;
   for (int rank = 0; rank < 2; ++rank) {

@@ -48,7 +48,7 @@ struct Outcome {
 Outcome outcome(const std::string& algorithm, const Trial& trial, double tampered = 1) {
   const Compute compute{trial.compute / 3, trial.compute * 2 / 3, trial.compute / 50};
   const std::vector<Bucket> buckets =
-      buckets_of(std::vector<std::int64_t>(12, trial.tensor), trial.bucket);
+      make_buckets(std::vector<std::int64_t>(12, trial.tensor), trial.bucket);
   PacedWork work{{}, compute.forward + compute.backward, compute.update};
   for (const Bucket& bucket : buckets)
     work.buckets.push_back({bucket.elements, compute.forward + compute.backward * bucket.ready});
@@ -59,7 +59,7 @@ Outcome outcome(const std::string& algorithm, const Trial& trial, double tampere
   for (Level& level : network.levels) level.beta *= tampered;
   auto cost = AllreduceCost::make(algorithm, trial.ranks, network);
   if (auto* refusal = std::get_if<Unsupported>(&cost)) throw std::logic_error(refusal->reason);
-  const auto ends = [&](const std::vector<Asked>& asked) {
+  const auto ends = [&](const std::vector<PendingSum>& asked) {
     return std::get<AllreduceCost>(cost).ends(asked, 4);
   };
   found.predicted = step_time(compute, buckets, Overlap::backward, ends).seconds;

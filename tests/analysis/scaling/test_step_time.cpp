@@ -9,16 +9,16 @@ namespace test_step_time {
 
 /// Allreduces that take so long, one after the other.
 Allreduces each(double seconds) {
-  return [seconds](const std::vector<Asked>& asked) {
+  return [seconds](const std::vector<PendingSum>& asked) {
     std::vector<double> ends;
-    for (const Asked& one : asked)
+    for (const PendingSum& one : asked)
       ends.push_back(std::max(ends.empty() ? 0 : ends.back(), one.ready) + seconds);
     return ends;
   };
 }
 
 TEST(Buckets, AreFilledAsTheTrainerFillsThem) {
-  const std::vector<Bucket> buckets = buckets_of({10, 20, 5, 40, 3}, 30);
+  const std::vector<Bucket> buckets = make_buckets({10, 20, 5, 40, 3}, 30);
   ASSERT_EQ(buckets.size(), 3U);
   EXPECT_EQ(buckets[0].elements, 30);
   EXPECT_DOUBLE_EQ(buckets[0].ready, 0.4);
@@ -26,8 +26,8 @@ TEST(Buckets, AreFilledAsTheTrainerFillsThem) {
   EXPECT_DOUBLE_EQ(buckets[1].ready, 0.8);
   EXPECT_EQ(buckets[2].elements, 3);
   EXPECT_DOUBLE_EQ(buckets[2].ready, 1);
-  EXPECT_EQ(buckets_of({10, 20, 5}, 0).size(), 3U);
-  EXPECT_EQ(buckets_of({10, 20, 5}, 1000).size(), 1U);
+  EXPECT_EQ(make_buckets({10, 20, 5}, 0).size(), 3U);
+  EXPECT_EQ(make_buckets({10, 20, 5}, 1000).size(), 1U);
 }
 
 TEST(StepTime, HidesWhatTheBackwardPassCovers) {

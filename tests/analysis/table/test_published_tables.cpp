@@ -158,20 +158,20 @@ TEST(CrossedTable, AMeasuredRowStandsBesideEachPrecision) {
   nlohmann::json fp32 = test::row("ok", 1e-3),
                  fp16 = test::row("ok", 5e-4, 0, {{"precision", "fp16"}});
   fp32["problem"]["flops"] = fp16["problem"]["flops"] = 1e9;
-  const Baseline base = Baseline::of("other", {fp32, fp16});
+  const Baseline base = Baseline::make("other", {fp32, fp16});
   const std::string text =
       render_table({{"", test::result({test::row("ok", 2e-3)})}}, {base}, {false, "precision"});
   EXPECT_TRUE(RE2::PartialMatch(text, R"(2\.00 ms +1\.5e-07 +2\.00x +4\.00x\n)")) << text;
   EXPECT_FALSE(has(text, "another algorithm")) << text;
   fp32["executed"]["algorithm"] = fp32["parameters"]["algorithm"] = "winograd";
   EXPECT_TRUE(has(render_table({{"", test::result({test::row("ok", 2e-3)})}},
-                               {Baseline::of("other", {fp32})}, {false, "precision"}),
+                               {Baseline::make("other", {fp32})}, {false, "precision"}),
                   "other: another algorithm: winograd there, direct here"));
   // Another FLOP count is other work.
   fp16["problem"]["flops"] = 2e9;
   const std::string other =
       render_table({{"", test::result({test::row("ok", 2e-3)})}},
-                   {Baseline::of("other", {fp32, fp16})}, {false, "precision"});
+                   {Baseline::make("other", {fp32, fp16})}, {false, "precision"});
   EXPECT_TRUE(RE2::PartialMatch(other, R"(2\.00 ms +1\.5e-07 +2\.00x +-\n)")) << other;
   EXPECT_TRUE(has(other, "the FLOP count")) << other;
 }

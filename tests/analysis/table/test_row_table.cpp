@@ -205,7 +205,7 @@ TEST(RowTable, TakesTheWidthOfTheTerminal) {
   for (const std::size_t width : {80, 100, 120, 200, 1000}) {
     table_width = width;
     const std::string text = render_table(
-        {{"", result(rows)}}, {Baseline::of("deepbench-v100", {rows.begin(), rows.end()})}, {});
+        {{"", result(rows)}}, {Baseline::make("deepbench-v100", {rows.begin(), rows.end()})}, {});
     for (const std::string& line : split(text, '\n')) EXPECT_LE(shown_width(line), width) << text;
     left_out.push_back(0);
     for (std::size_t at = 0; (at = text.find("Not shown", at)) != std::string::npos; ++at) {
@@ -222,7 +222,7 @@ TEST(RowTable, TakesTheWidthOfTheTerminal) {
 TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
   const std::vector<json> rows = several_benchmarks_rows();
   const std::string text = render_table(
-      {{"", result(rows)}}, {Baseline::of("deepbench-v100", {rows.begin(), rows.end()})}, {});
+      {{"", result(rows)}}, {Baseline::make("deepbench-v100", {rows.begin(), rows.end()})}, {});
   std::size_t heads = 0, times = 0;
   for (const std::string& line : split(text, '\n')) {
     EXPECT_LE(shown_width(line), table_width) << line;
@@ -245,7 +245,7 @@ TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
       << text;
   EXPECT_TRUE(has(text, "Not shown of conv, to fit 120 characters: ")) << text;
   EXPECT_TRUE(has(text, "19 ok")) << text;
-  // Chosen columns are all shown: there the rows stand together.
+  // AllowedPrograms columns are all shown: there the rows stand together.
   EXPECT_TRUE(has(table(rows, {.columns = {"benchmark", "time"}}), "\nbenchmark "));
 }
 
@@ -264,9 +264,9 @@ TEST(RowTable, SeveralBenchmarksOnAPageHaveTheirOwnMetrics) {
 
 TEST(RowTable, SortedRowsStandInOneTable) {
   const std::vector<json> rows = several_benchmarks_rows();
-  const std::string text =
-      render_table({{"", result(rows)}},
-                   {Baseline::of("deepbench-v100", {rows.begin(), rows.end()})}, {.sort = "time"});
+  const std::string text = render_table(
+      {{"", result(rows)}}, {Baseline::make("deepbench-v100", {rows.begin(), rows.end()})},
+      {.sort = "time"});
   std::size_t heads = 0;
   for (const std::string& line : split(text, '\n'))
     heads += RE2::PartialMatch(line, "^(benchmark|problem) .* time( |$)") ? 1 : 0;
@@ -279,8 +279,9 @@ TEST(RowTable, WithoutTheColumnOfASystemItsRatioIsCited) {
   json object = row("ok", 1e-3), other = row("ok", 2e-3);
   other["published"] = true;
   other["citation"] = "A paper, its table 4";
-  const std::string text = render_table({{"", result({object})}}, {Baseline::of("other", {other})},
-                                        {.columns = {"problem", "speedup"}});
+  const std::string text =
+      render_table({{"", result({object})}}, {Baseline::make("other", {other})},
+                   {.columns = {"problem", "speedup"}});
   EXPECT_TRUE(has(text, "A paper, its table 4")) << text;
 }
 
@@ -360,7 +361,7 @@ TEST(RowTable, ARatioHasTheMarkOfItsWorseSide) {
   json busy = quiet;
   busy["time_s"]["stolen"] = 0.5;
   const auto beside = [](const json& mine, const json& theirs) {
-    return render_table({{"", result({mine})}}, {Baseline::of("other", {theirs})}, {});
+    return render_table({{"", result({mine})}}, {Baseline::make("other", {theirs})}, {});
   };
   EXPECT_TRUE(line_with(beside(quiet, quiet), "list/first").ends_with(" 1"));
   EXPECT_TRUE(line_with(beside(busy, quiet), "list/first").ends_with(" 1!"));
@@ -371,7 +372,7 @@ TEST(RowTable, ARatioHasTheMarkOfItsWorseSide) {
   EXPECT_TRUE(RE2::PartialMatch(by(quiet), R"(1\.00 ms +2\n)")) << by(quiet);
   EXPECT_TRUE(RE2::PartialMatch(by(busy), R"(1\.00 ms +2!\n)")) << by(busy);
   const std::string crossed =
-      render_table({{"", result({busy})}}, {Baseline::of("other", {quiet})}, {.by = "precision"});
+      render_table({{"", result({busy})}}, {Baseline::make("other", {quiet})}, {.by = "precision"});
   EXPECT_TRUE(has(crossed, "1.00x!\n")) << crossed;
 }
 

@@ -25,7 +25,7 @@ json training(int ranks, int batch, double seconds) {
 
 std::string scaling_table(const std::vector<NamedResult>& results) {
   Page page(false);
-  add_scaling(page, results, series_of(results));
+  add_scaling(page, results, make_series(results));
   return page.text();
 }
 

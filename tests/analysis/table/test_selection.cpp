@@ -33,11 +33,11 @@ std::string told(const std::vector<Series>& all) {
 }
 
 std::string shown(const std::vector<std::string>& clauses) {
-  return told(filtered(results(), series_of(results()), clauses));
+  return told(filtered(results(), make_series(results()), clauses));
 }
 
 std::string sorted(const std::string& order) {
-  std::vector<Series> all = series_of(results());
+  std::vector<Series> all = make_series(results());
   sort_by(results(), all, order);
   return told(all);
 }
@@ -82,14 +82,14 @@ TEST(Sort, NumbersAreInTheirOrderAndWhatHasNoneIsLast) {
   EXPECT_TRUE(sorted("threads:desc").starts_with("fp32/winograd/hot/16 fp32/direct/cold/4 "))
       << sorted("threads:desc");
   EXPECT_TRUE(sorted("cache").starts_with("fp32/direct/cold/4 ")) << sorted("cache");
-  EXPECT_EQ(sorted(""), told(series_of(results())));
+  EXPECT_EQ(sorted(""), told(make_series(results())));
 }
 
 TEST(Sort, KeysAreNamedWhereParametersAreTooManyForAList) {
   nlohmann::json many;
   for (std::size_t i = 0; i < most_valid_names; ++i) many["p" + std::to_string(i)] = "1";
   const std::vector<NamedResult> rows{{"", test::result({row("ok", 1e-3, 0, many)})}};
-  std::vector<Series> all = series_of(rows);
+  std::vector<Series> all = make_series(rows);
   EXPECT_EQ(refusal([&] { sort_by(rows, all, "speedup"); }),
             "unknown key of --sort 'speedup'. Keys are benchmark, problem, id, status, result, "
             "system, host, time, rate, error and the parameters of the rows.");

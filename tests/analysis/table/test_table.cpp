@@ -271,8 +271,9 @@ TEST(Table, ByPrecisionStandsBesideAnotherSystemToo) {
   nlohmann::json narrow = row("ok", 1e-3, 0, {{"precision", "bf16"}});
   narrow["verification"]["max_error"] = 4e-3;
   nlohmann::json theirs = row("ok", 2e-3);
-  const std::string crossed = render_table({{"", result({narrow, row("ok", 4e-3)})}},
-                                           {Baseline::of("other", {theirs})}, {false, "precision"});
+  const std::string crossed =
+      render_table({{"", result({narrow, row("ok", 4e-3)})}}, {Baseline::make("other", {theirs})},
+                   {false, "precision"});
   EXPECT_TRUE(RE2::PartialMatch(crossed, R"(value +error +other precision fp32 over row\n)"))
       << crossed;
   EXPECT_TRUE(RE2::PartialMatch(crossed, R"(bf16 .* 1\.00 ms +4\.0e-03 +0\.50x\n)")) << crossed;
@@ -292,9 +293,10 @@ TEST(Table, NoCommonProblemIsSaidFirst) {
       "(they have conv mb1ic8ih8oc8oh8kh3ph1, other has conv "
       "mb2ic8ih8oc8oh8kh3ph1).\n";
   for (const char* by : {"", "threads"})
-    EXPECT_TRUE(render_table(mine, {Baseline::of("other", {other})}, {false, by}).starts_with(said))
-        << render_table(mine, {Baseline::of("other", {other})}, {false, by});
-  EXPECT_FALSE(has(render_table(mine, {Baseline::of("other", {other, row("ok", 2e-3)})}, {}),
+    EXPECT_TRUE(
+        render_table(mine, {Baseline::make("other", {other})}, {false, by}).starts_with(said))
+        << render_table(mine, {Baseline::make("other", {other})}, {false, by});
+  EXPECT_FALSE(has(render_table(mine, {Baseline::make("other", {other, row("ok", 2e-3)})}, {}),
                    "No problem is common"));
   EXPECT_FALSE(has(table({row("ok", 1e-3)}), "No problem is common"));
 }
@@ -302,7 +304,7 @@ TEST(Table, NoCommonProblemIsSaidFirst) {
 TEST(Table, ASystemThatWasAskedForButHasNoRatioHasAReason) {
   const std::vector<NamedResult> mine{{"", result({row("ok", 1e-3)})}};
   const std::vector<Baseline> other{
-      Baseline::of("other", {row("ok", 1e-3, 0, {{"precision", "bf16"}})})};
+      Baseline::make("other", {row("ok", 1e-3, 0, {{"precision", "bf16"}})})};
   for (const bool markdown : {false, true}) {
     const std::string text = render_table(mine, other, {markdown});
     EXPECT_TRUE(has(text, "No ratio (-): other: precision is fp32 here and bf16 there.")) << text;
@@ -341,7 +343,7 @@ TEST(Table, TheSystemThatIsMadeAParameterIsNotTheWork) {
   const Row shown = selected(results, {.by = "system"}).at(0).first();
   ASSERT_TRUE(shown.parameters.contains("system"));
   std::string why;
-  EXPECT_TRUE(Baseline::of("other", {row("ok", 2e-3)}).match(shown, &why)) << why;
+  EXPECT_TRUE(Baseline::make("other", {row("ok", 2e-3)}).match(shown, &why)) << why;
 }
 
 TEST(Table, PivotOverCountsIsInTheirOrder) {

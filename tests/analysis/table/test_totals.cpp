@@ -27,8 +27,8 @@ json part(const std::string& name, int repeat, double seconds, const std::string
 
 std::vector<Total> totals(std::vector<json> rows) {
   static std::vector<Series> all;  // the totals point to it
-  all = series_of({{"", test::result(std::move(rows))}});
-  return totals_of(all);
+  all = make_series({{"", test::result(std::move(rows))}});
+  return make_totals(all);
 }
 
 TEST(Totals, CountEachProblemAsOftenAsTheWholeHasIt) {

@@ -299,7 +299,7 @@ TEST(LargestCost, IsNoneWhereSomethingWasNotMeasured) {
 
 TEST(Blame, ItStandsInARowAsItIs) {
   Blame blame = judged({3, 100, 1e-6, rank_one_late(0.1)}, [](Blame& of) {
-    of.of = "a test";
+    of.period = "a test";
     of.network_s = 30;
     of.links = Blame::Links{1 << 20, 0.01, {{"h0+h2", 3.0}}, "mpi"};
     of.ranks[0].ready_s.reset();

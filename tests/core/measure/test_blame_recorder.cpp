@@ -45,7 +45,7 @@ TEST(BlameRecorder, AllRanksHaveOneTable) {
       for (Arrival& arrival : arrivals) arrival.begun += shift, arrival.at += shift;
       recorder.end(arrivals);
     }
-    const Blame blame = recorder.found();
+    const Blame blame = recorder.make_blame();
     const std::vector<std::string> all = ranks.allgather(nlohmann::json(blame).dump());
     EXPECT_EQ(all[0], all[1]);
     EXPECT_EQ(blame.events, 100);
@@ -79,7 +79,7 @@ TEST(BlameRecorder, CommunicationBeforeIsNoWorkOfARank) {
       arrivals.push_back(
           {10e-3 * i, 10e-3 * i + 9e-3, 0, ranks.rank() == 0 ? 3e-3 : 0.0, 6e-3, 0.5e-3, 10e-3});
     recorder.end(arrivals);
-    const Blame blame = recorder.found();
+    const Blame blame = recorder.make_blame();
     ASSERT_EQ(blame.blamed.size(), 1U);
     EXPECT_EQ(blame.blamed[0].rank, 1);
     EXPECT_NEAR(blame.blamed[0].cost, 0.3, 1e-6);
@@ -98,7 +98,7 @@ TEST(BlameRecorder, BlamesNobodyForWhomNobodyWaited) {
         arrivals.push_back({now, now + 8e-3 + late, 0, 0, 4e-3, late > 0 ? 0.2e-3 : wait, 10e-3});
       }
       recorder.end(arrivals);
-      const Blame blame = recorder.found();
+      const Blame blame = recorder.make_blame();
       EXPECT_EQ(blame.blamed.size(), wait > 1e-3 ? 1U : 0U);
       EXPECT_EQ(blame.ranks.size(), wait > 1e-3 ? 2U : 0U);
       EXPECT_EQ(blame.unsupported.find("contradicts") == std::string::npos, wait > 1e-3);
@@ -152,7 +152,7 @@ TEST(BlameRecorder, ALateSecondCollectiveCostsAsMuchWhereRunsAreThinnedOut) {
         arrivals.push_back({now + 5e-3, now + 8e-3 + late, 0, 0, 3e-3, 2e-3 - late, 0});
       }
       recorder.end(arrivals);
-      const Blame blame = recorder.found();
+      const Blame blame = recorder.make_blame();
       EXPECT_EQ(blame.runs, steps > 100 ? steps / 2 : steps);
       EXPECT_EQ(blame.events, 2 * blame.runs);
       EXPECT_NEAR(blame.seconds, 10e-3 * blame.runs, 1e-6);
@@ -173,7 +173,7 @@ TEST(BlameRecorder, LinksBetweenHostsAreMeasuredWhereTheNetworkTakesTime) {
             BlameRecorder recorder(ranks, {"a test"});
             recorder.begin();
             recorder.end(std::vector<Arrival>(20, {0, 1e-3, 0, 0, 0, wait, 1e-2}));
-            const Blame blame = recorder.found();
+            const Blame blame = recorder.make_blame();
             EXPECT_EQ(blame.links.has_value(), wait > 1e-3) << hosts << " " << wait;
             if (!blame.links) return;
             EXPECT_EQ(blame.links->unsupported.empty(), hosts >= 4) << hosts;
@@ -212,7 +212,7 @@ TEST(BlameRecorder, LinksAreThoseOfTheNetworkOfTheJob) {
           BlameRecorder recorder(control, {"a test", network});
           recorder.begin();
           recorder.end(std::vector<Arrival>(20, {0, 1e-3, 0, 0, 0, 5e-3, 1e-2}));
-          const Blame blame = recorder.found();
+          const Blame blame = recorder.make_blame();
           ASSERT_TRUE(blame.links);
           EXPECT_EQ(blame.links->network, known ? "fast" : "");
           EXPECT_EQ(blame.links->unsupported, known ? "" : "its messages are of GPU memory");
@@ -228,7 +228,7 @@ TEST(BlameRecorder, ADeviceIsTheRanksOwn) {
     BlameRecorder recorder(ranks, {"a test", {}, "GPU " + std::to_string(ranks.rank())});
     recorder.begin();
     recorder.end(std::vector<Arrival>(20, {0, 1e-3, 0, 0, 0, 1e-3, 1e-2}));
-    const Blame blame = recorder.found();
+    const Blame blame = recorder.make_blame();
     EXPECT_FALSE(blame.on_host);
     EXPECT_EQ(blame.ranks[1].place, "GPU 1");
   });

@@ -115,7 +115,7 @@ TEST(BlameTiming, TheEnergyOfSamplesIsWithoutTheMessagesThatCompareClocks) {
           EXPECT_GE(dear.sent, 40);
           ASSERT_TRUE(timing.blame);
           EXPECT_EQ(timing.blame->unsupported, "");
-          EXPECT_EQ(timing.blame->of, "the timed steps");
+          EXPECT_EQ(timing.blame->period, "the timed steps");
           if (ranks.rank() > 0 || !timing.energy.reason.empty()) return;  // on a busy machine
           known = true;
           for (const auto& [domain, joules] : timing.energy.joules) EXPECT_LT(joules, 100);

@@ -183,7 +183,7 @@ TEST(Burn, NamesTheFirstWrongElement) {
   EXPECT_EQ(fault.elements, 1);
   EXPECT_TRUE(fault.place.starts_with("dst[")) << fault.place;
   const auto bits = [](const std::string& text) { return std::stoul(text, nullptr, 16); };
-  EXPECT_EQ(bits(fault.expected) ^ bits(fault.found), bits(fault.differing_bits));
+  EXPECT_EQ(bits(fault.expected) ^ bits(fault.actual), bits(fault.differing_bits));
   EXPECT_EQ(std::popcount(bits(fault.differing_bits)), 1);
   EXPECT_NE(judge(burnt).reason.find(fault.place), std::string::npos);
 }

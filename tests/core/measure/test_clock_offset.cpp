@@ -34,7 +34,7 @@ ClockOffset estimate(const Clocks& clocks, const Delays& delays, double& now,
     found.add(clocks.mine(asked), theirs, clocks.mine(now));
     now += 1e-6;
   }
-  return found.found();
+  return found.middle();
 }
 
 TEST(OffsetEstimate, TheErrorContainsTheTruthForAnyDelaysAndDrift) {
@@ -63,18 +63,18 @@ TEST(OffsetEstimate, AsymmetricDelaysShiftTheOffsetWithinItsError) {
 
 TEST(OffsetEstimate, OfTwoShortDirectionsItKeepsTheBest) {
   OffsetEstimate found;
-  found.add(0, 1e-6, 1e-3);              // the way there was short
-  found.add(2e-3, 3e-3, 3e-3 + 1e-6);    // the way back was
-  EXPECT_LT(found.found().error, 5e-6);  // no trip was shorter than 1 ms
-  EXPECT_LE(std::abs(found.found().offset), found.found().error);
+  found.add(0, 1e-6, 1e-3);               // the way there was short
+  found.add(2e-3, 3e-3, 3e-3 + 1e-6);     // the way back was
+  EXPECT_LT(found.middle().error, 5e-6);  // no trip was shorter than 1 ms
+  EXPECT_LE(std::abs(found.middle().offset), found.middle().error);
 }
 
 TEST(OffsetEstimate, AClockThatJumpsHasAnInfiniteError) {
   OffsetEstimate found;
   found.add(0, 0, 1e-5);
   found.add(1, 2, 1 + 1e-5);
-  EXPECT_TRUE(std::isinf(found.found().error));
-  EXPECT_TRUE(std::isinf(alignment_error({0, 0, 0}, found.found())));
+  EXPECT_TRUE(std::isinf(found.middle().error));
+  EXPECT_TRUE(std::isinf(alignment_error({0, 0, 0}, found.middle())));
 }
 
 TEST(Aligned, TheErrorContainsTheTruthWhileClocksDrift) {

@@ -197,7 +197,7 @@ TEST(Energy, OfFewUpdatesIsNotKnown) {
   EXPECT_FALSE(count.resolves(0.3));
   EXPECT_TRUE(count.resolves(9));
   for (int i = 0; i < 4; ++i) interval(count, 0.1, 10);  // together they would be long enough
-  const Energy energy = count.found();
+  const Energy energy = count.compute();
   EXPECT_TRUE(energy.joules.empty());
   EXPECT_SAYS(
       energy.reason,
@@ -219,7 +219,7 @@ TEST(Energy, OfManyUpdatesIsThatOfAllLongIntervals) {
   count.begin();
   spent.spend(500);
   interval(count, 30 * update, 0);  // nothing ran in it
-  EXPECT_NEAR(joules_of(count.found()) * 10, 30 * update, 20 * update) << "a watt";
+  EXPECT_NEAR(joules_of(count.compute()) * 10, 30 * update, 20 * update) << "a watt";
 }
 
 TEST(Energy, OfIntervalsThatRunsDoNotFillIsNotKnown) {
@@ -229,7 +229,7 @@ TEST(Energy, OfIntervalsThatRunsDoNotFillIsNotKnown) {
   Spender workload(spent, &meter, 1e-3);
   EnergyCount count(workload, *ranks);
   for (const double part : {1.0, 0.8}) interval(count, 0.1, 10, part);
-  EXPECT_SAYS(count.found().reason, "what is done between the runs");
+  EXPECT_SAYS(count.compute().reason, "what is done between the runs");
 }
 
 TEST(Energy, WithoutACounterHasItsReason) {
@@ -304,7 +304,7 @@ TEST(Energy, OfAJobIsThatOfItsHosts) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         ranks.barrier();
         count.end(10, now() - start);
-        energies[rank] = count.found();
+        energies[rank] = count.compute();
         reads[rank] = meter.reads;
       },
       2);
@@ -328,7 +328,7 @@ TEST(Energy, OfAJobWithAHostThatCountsOtherThingsIsNotKnown) {
           Spender workload(spent, absent && ranks.rank() == 1 ? nullptr : &meter, 1e-3);
           EnergyCount count(workload, ranks);
           interval(count, 0.1, 10);
-          const Energy energy = count.found();
+          const Energy energy = count.compute();
           EXPECT_TRUE(energy.joules.empty());
           EXPECT_EQ(energy.reason, absent ? "on threads1: nothing counts it"
                                           : "threads1 has other energy counters than threads0");

@@ -52,7 +52,7 @@ TEST(ThrowOnAll, BadInputOfOneRankIsToldBeforeWhatElseFails) {
 std::vector<std::string> made_where(const Result<int>& of_rank_1) {
   std::vector<std::string> all(3);
   testing_fakes::on_threads(3, [&](Communicator& ranks) {
-    const Result<int> made = made_on_all<int>(
+    const Result<int> made = make_on_all<int>(
         ranks, [&] { return ranks.rank() == 1 ? of_rank_1 : Result<int>(10 + ranks.rank()); });
     const auto* const refusal = std::get_if<Unsupported>(&made);
     all[static_cast<std::size_t>(ranks.rank())] =

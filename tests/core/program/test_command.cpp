@@ -33,10 +33,10 @@ TEST(Command, GroupsKeepTheirOrder) {
 }
 
 TEST(Command, QuietAndVerboseExcludeEachOther) {
-  EXPECT_EQ(talk_of({}), Talk::normal);
-  EXPECT_EQ(talk_of({{"quiet", {""}}}), Talk::quiet);
-  EXPECT_EQ(talk_of({{"verbose", {""}}}), Talk::verbose);
-  EXPECT_THROW(talk_of({{"quiet", {""}}, {"verbose", {""}}}), InputError);
+  EXPECT_EQ(read_talk({}), Talk::normal);
+  EXPECT_EQ(read_talk({{"quiet", {""}}}), Talk::quiet);
+  EXPECT_EQ(read_talk({{"verbose", {""}}}), Talk::verbose);
+  EXPECT_THROW(read_talk({{"quiet", {""}}, {"verbose", {""}}}), InputError);
 }
 
 TEST(Command, EveryFlagOfABenchmarkHasAHeadingAndHelp) {
@@ -68,7 +68,7 @@ TEST(Manual, ExitCodesAreAsWideAsTheHelp) {
   command.exit_codes.clear();
   for (int code = 2; code < 20; ++code)
     command.exit_codes += (code > 2 ? ", " : "") + std::to_string(code) + " for this reason";
-  const std::string footer = footer_of(command);
+  const std::string footer = make_footer(command);
   for (const std::string& line : split(footer, '\n')) EXPECT_LE(line.size(), help_width) << line;
   EXPECT_TRUE(footer.ends_with("19 for this reason.")) << footer;
 }
@@ -79,10 +79,10 @@ TEST(Manual, ExamplesFitATerminal) {
                            std::string(40, 'x') + " --required",
                        "runs the suite on two hosts and keeps the result, and whatever else is "
                        "worth a long explanation"}};
-  const std::string wide = footer_of(command, 200), pipe = footer_of(command);
+  const std::string wide = make_footer(command, 200), pipe = make_footer(command);
   EXPECT_EQ(wide, pipe);
   for (const std::size_t width : {80, 100, 120}) {
-    const std::string text = footer_of(command, width);
+    const std::string text = make_footer(command, width);
     for (const std::string& line : split(text, '\n')) EXPECT_LE(line.size(), width) << text;
     EXPECT_NE(text.find("'a --b'"), std::string::npos) << "a break within quotes: " << text;
     // A shell reads the same command.

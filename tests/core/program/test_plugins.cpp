@@ -68,7 +68,7 @@ TEST(Plugins, TheReferenceBackendIsThere) {
 
 /// kernels/rnn/gemm.cpp is a part of the operation rnn, and no backend that has gemm.
 TEST(KnownBackends, AnOperationIsNoBackend) {
-  const std::vector<std::string> gemm = dimension::backends_of("gemm");
+  const std::vector<std::string> gemm = dimension::list_backends("gemm");
   EXPECT_EQ(std::count(gemm.begin(), gemm.end(), "reference"), 1);
   EXPECT_EQ(std::count(gemm.begin(), gemm.end(), "rnn"), 0);
 }

@@ -67,7 +67,7 @@ class Ranked : public FakeBenchmark {
     std::vector<Dimension> all = FakeBenchmark::dimensions();
     all[2].flags = {all[2].name, "size"};
     Dimension ranks{"ranks", "", {}, {}, "r", ""};
-    ranks.traits.found = true;
+    ranks.traits.determined = true;
     all.push_back(ranks);
     return all;
   }
@@ -228,7 +228,7 @@ TEST_F(Suite, AWholeListTellsHowOftenTheWholeHasEachProblem) {
           << benchmark_case.id;  // asked for twice, it is one whole
       EXPECT_EQ(benchmark_case.parts[0].list, list);
       EXPECT_EQ(benchmark_case.parts[0].whole, "the 53 convolutions of ResNet-50 v1.5");
-      EXPECT_EQ(benchmark_case.parts[0].of, 53);
+      EXPECT_EQ(benchmark_case.parts[0].total, 53);
       repeats += benchmark_case.parts[0].repeat;
     }
     EXPECT_EQ(repeats, 53);

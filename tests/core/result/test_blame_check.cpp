@@ -18,7 +18,7 @@ using nlohmann::json;
 /// Two ranks, of which the second is late by a tenth of the time.
 json row() {
   Blame blame;
-  blame.of = "a test";
+  blame.period = "a test";
   blame.events = blame.runs = 100;
   blame.seconds = 100;
   blame.network_s = 5;

@@ -78,7 +78,7 @@ TEST(Formula, DerivedExtentsAreCheckedInEveryRow) {
 TEST(Formula, WindowsHavePaddingStridesAndGroups) {
   const auto amounts = [](const std::string& descriptor, const std::string& direction,
                           const std::string& precision) {
-    return formula::amounts_of(
+    return formula::compute_amounts(
         {"conv", descriptor, {{"direction", direction}, {"precision", precision}}});
   };
   // Counted by hand: windows of 3 at distances of 2, from -2, of 9 and of 7 inputs.
@@ -95,11 +95,11 @@ TEST(Formula, WindowsHavePaddingStridesAndGroups) {
 }
 
 TEST(Formula, FieldsOfDescriptors) {
-  const formula::Fields all = formula::fields_of("m32_n16alpha1e-05beta0.5ta");
+  const formula::Fields all = formula::parse_fields("m32_n16alpha1e-05beta0.5ta");
   EXPECT_EQ(all,
             (formula::Fields{{"m", 32}, {"n", 16}, {"alpha", 1e-5}, {"beta", 0.5}, {"ta", 1}}));
-  EXPECT_TRUE(formula::fields_of("m1m2").empty());
-  EXPECT_TRUE(formula::fields_of("m1:2").empty());
+  EXPECT_TRUE(formula::parse_fields("m1m2").empty());
+  EXPECT_TRUE(formula::parse_fields("m1:2").empty());
 }
 
 TEST(Formula, APeakIsClockTimesLanesTimesUnits) {

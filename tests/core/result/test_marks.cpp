@@ -51,15 +51,15 @@ TEST(Mark, WaitingForItsOwnJobIsNoForeignWork) {
 
 TEST(Mark, AHeldDeviceWaitsForNoProcessor) {
   json row{{"time_s", {{"waiting", 2.0}, {"foreign", 2.0}, {"stolen", 0.5}, {"throttled", 0.5}}}};
-  EXPECT_EQ(mark_of(row), shared_mark);
+  EXPECT_EQ(choose_mark(row), shared_mark);
   row["time_s"]["held"] = true;
   EXPECT_FALSE(was_shared(row));
-  EXPECT_EQ(mark_of(row), "");
+  EXPECT_EQ(choose_mark(row), "");
   row["parameters"]["ranks"] = 2;
-  EXPECT_EQ(mark_of(row), shared_mark) << "processors move the data of collectives";
+  EXPECT_EQ(choose_mark(row), shared_mark) << "processors move the data of collectives";
   row["parameters"]["ranks"] = 1;
   row["device_state"] = {{"seconds", 1.0}, {"throttled_s", {{"heat", 0.5}}}};
-  EXPECT_EQ(mark_of(row), throttled_mark) << "which is the device's own";
+  EXPECT_EQ(choose_mark(row), throttled_mark) << "which is the device's own";
 }
 
 TEST(Mark, AQuotaThatWasUsedUpIsTold) {
@@ -69,9 +69,9 @@ TEST(Mark, AQuotaThatWasUsedUpIsTold) {
   outcome.timing->contention.throttled = 0.04;
   json row = fixture::row(outcome);
   expect_valid(row);
-  EXPECT_EQ(mark_of(row), "~");
+  EXPECT_EQ(choose_mark(row), "~");
   row["time_s"]["throttled"] = 0.06;
-  EXPECT_EQ(mark_of(row), "!");
+  EXPECT_EQ(choose_mark(row), "!");
   EXPECT_FALSE(was_oversubscribed(row));
 }
 
@@ -89,15 +89,15 @@ TEST(Mark, AThrottledDeviceIsTold) {
   json row = throttled_row(0.051);
   expect_valid(row);
   EXPECT_EQ(row["device_state"]["after"]["clock_hz"], 1.4e9);
-  EXPECT_EQ(mark_of(row), "\u00b0");
-  EXPECT_EQ(mark_of(throttled_row(0.05)), "");
-  EXPECT_EQ(mark_of(throttled_row(0.5, "hardware heat")), "\u00b0");
-  EXPECT_EQ(mark_of(throttled_row(0.5, "reliability")), "") << "neither power nor heat";
+  EXPECT_EQ(choose_mark(row), "\u00b0");
+  EXPECT_EQ(choose_mark(throttled_row(0.05)), "");
+  EXPECT_EQ(choose_mark(throttled_row(0.5, "hardware heat")), "\u00b0");
+  EXPECT_EQ(choose_mark(throttled_row(0.5, "reliability")), "") << "neither power nor heat";
   row["time_s"]["waiting"] = 0.5;
   row["time_s"]["foreign"] = 0;
-  EXPECT_EQ(mark_of(row), "\u00b0") << "before ~";
+  EXPECT_EQ(choose_mark(row), "\u00b0") << "before ~";
   row["time_s"]["foreign"] = 1;
-  EXPECT_EQ(mark_of(row), "!");
+  EXPECT_EQ(choose_mark(row), "!");
   EXPECT_FALSE(fixture::row(good_outcome()).contains("device_state"));
 }
 
@@ -106,31 +106,31 @@ TEST(Mark, OfTwoTheMoreSevereCounts) {
   EXPECT_EQ(worse_mark("~", ""), "~");
   EXPECT_EQ(worse_mark("~", throttled_mark), throttled_mark);
   EXPECT_EQ(worse_mark("!", throttled_mark), "!");
-  EXPECT_EQ(mark_of(false, true), throttled_mark);
-  EXPECT_EQ(mark_of(true, true), "!");
-  EXPECT_EQ(mark_of(false, false), "");
+  EXPECT_EQ(choose_mark(false, true), throttled_mark);
+  EXPECT_EQ(choose_mark(true, true), "!");
+  EXPECT_EQ(choose_mark(false, false), "");
 }
 
 TEST(Mark, TheOnlyThreadMustHaveRunWhileTimed) {
   json row = fixture::row(good_outcome());
   row["time_s"]["own"] = 0.51;
   row["parameters"] = {{"backend", "native"}, {"threads", 1}};
-  EXPECT_EQ(mark_of(row), "!");
+  EXPECT_EQ(choose_mark(row), "!");
   row["time_s"]["own"] = 0.96;
-  EXPECT_EQ(mark_of(row), "");
+  EXPECT_EQ(choose_mark(row), "");
   row["time_s"]["own"] = 0.51;
   // These may wait rightfully: teams, ranks, for an accelerator, for files.
   for (const json& other : {json{{"threads", 2}}, json{{"ranks", 2}}, json{{"device", "cuda"}},
                             json{{"page_cache", "cached"}}}) {
     json waits = row;
     waits["parameters"].update(other);
-    EXPECT_EQ(mark_of(waits), "") << other;
+    EXPECT_EQ(choose_mark(waits), "") << other;
   }
   row["parameters"].erase("backend");  // of a transport
-  EXPECT_EQ(mark_of(row), "");
+  EXPECT_EQ(choose_mark(row), "");
   row["parameters"]["backend"] = "native";
   row["time_s"] = nullptr;
-  EXPECT_EQ(mark_of(row), "");
+  EXPECT_EQ(choose_mark(row), "");
 }
 
 }  // namespace test_marks

@@ -144,8 +144,8 @@ const Bodies& bodies() {
     add<ChaseLines>(made);
     add_wide<Observe, HalfNorm>(made);
     add_tiled<FindLabels, AddToCentroids, HingeRows>(made);
-    add<AddStale, AddUp<std::int32_t>>(made);
-    add_wide<AddUp, SumParameters, MakeStep, SumDirections, TrustDirections, MakeNorms,
+    add<AddStale, SumStage<std::int32_t>>(made);
+    add_wide<SumStage, SumParameters, MakeStep, SumDirections, TrustDirections, MakeNorms,
              SquaredErrorResults>(made);
     add<UpdateParameters<double, double>, UpdateParameters<float, float>,
         UpdateParameters<float, __half>, UpdateParameters<float, __nv_bfloat16>>(made);

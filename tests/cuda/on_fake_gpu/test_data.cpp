@@ -162,7 +162,7 @@ TEST(DataOnGpu, WhatItDoesNotMakeIsPut) {
   }
 }
 
-void expect_equal(const Scanned& found, const Scanned& want, double tolerance) {
+void expect_equal(const ScanResult& found, const ScanResult& want, double tolerance) {
   EXPECT_EQ(found.elements, want.elements);
   EXPECT_EQ(found.bad, want.bad);
   EXPECT_EQ(found.first_bad, want.first_bad);
@@ -211,7 +211,7 @@ TEST(DataOnGpu, LongTensorsAreScannedWhole) {
   const ChecksumWeights weights(spec.dims, 3);
   const std::vector<std::int64_t> ends{0, 4095, 4096, n - 1};
   const std::size_t before = crossed();
-  const Scanned found = gpu().scan(*tensor, ends, &weights);
+  const ScanResult found = gpu().scan(*tensor, ends, &weights);
   EXPECT_LT(crossed() - before, 20000u) << "tables and elements alone";
   expect_equal(found, gpu().Device::scan(*tensor, ends, &weights), 0);
   EXPECT_EQ(found.elements.back(), values(n - 1));
@@ -256,7 +256,7 @@ TEST(DataOnGpu, RoundedIntegersWidenTheSumAsOnTheHost) {
         for (std::size_t i = 0; i < out.size(); ++i)
           out[i] = (first + static_cast<std::int64_t>(i)) % 7 == 3 ? -size : most;
       });
-      const Scanned found = gpu().scan(*tensor, {}, &weights);
+      const ScanResult found = gpu().scan(*tensor, {}, &weights);
       EXPECT_EQ(found.rounding > 0, size > most);
       expect_equal(found, gpu().Device::scan(*tensor, {}, &weights), 0);
     }
@@ -264,8 +264,8 @@ TEST(DataOnGpu, RoundedIntegersWidenTheSumAsOnTheHost) {
 }
 
 /// A tensor of integers, but for `changed`.
-Scanned scan_of(const TensorSpec& spec, const std::map<std::int64_t, double>& changed,
-                const ChecksumWeights& weights) {
+ScanResult scan_of(const TensorSpec& spec, const std::map<std::int64_t, double>& changed,
+                   const ChecksumWeights& weights) {
   const auto tensor = gpu().allocate(spec);
   const Values values(Kind::integer, 7, "t", spec.type, 7);
   gpu().put(*tensor, [&](std::int64_t first, std::span<double> out) {
@@ -285,7 +285,7 @@ TEST(DataOnGpu, ScanFindsEachFault) {
   for (const DataType type : types)
     for (const TensorSpec& spec : specs_of(type, dims)) {
       const Values values(Kind::integer, 7, "t", type, 7);
-      const Scanned clean = scan_of(spec, {}, weights);
+      const ScanResult clean = scan_of(spec, {}, weights);
       EXPECT_EQ(clean.bad, 0);
       EXPECT_EQ(clean.rounding, 0);
       const std::int64_t last = n - 1, some = 1234;
@@ -298,7 +298,7 @@ TEST(DataOnGpu, ScanFindsEachFault) {
                                   : std::vector<double>{std::nan(""), infinity, -infinity};
         for (const double value : bad) {
           if (std::isinf(value) && !std::isinf(round_to(type, value))) continue;  // saturates
-          const Scanned found = scan_of(spec, {{at, value}, {last, bad.front()}}, weights);
+          const ScanResult found = scan_of(spec, {{at, value}, {last, bad.front()}}, weights);
           EXPECT_EQ(found.bad, at == last ? 1 : 2);
           EXPECT_EQ(found.first_bad, at);
           if (at == last) continue;
@@ -324,7 +324,7 @@ TEST(DataOnGpu, WhatWasNotWrittenIsFound) {
     for (const TensorSpec& spec : specs_of(type, {2, 7, 5})) {
       const auto tensor = gpu().allocate(spec);
       gpu().fill(*tensor, type == DataType::s32 ? -2147483648.0 : std::nan(""));
-      const Scanned found = gpu().scan(*tensor, {}, nullptr);
+      const ScanResult found = gpu().scan(*tensor, {}, nullptr);
       EXPECT_EQ(found.bad, spec.elements());
       EXPECT_EQ(found.first_bad, 0);
     }

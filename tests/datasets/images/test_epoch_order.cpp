@@ -24,15 +24,15 @@ Order counting(std::int64_t count) {
 
 TEST(EpochOrder, EveryEpochIsAnotherPermutation) {
   const EpochOrder order(1000, {0, 100, 500}, 7, true, 0);
-  const Order first = *order.of(0), second = *order.of(1);
+  const Order first = *order.samples(0), second = *order.samples(1);
   EXPECT_EQ(sorted(first), counting(1000));
   EXPECT_EQ(sorted(second), counting(1000));
   EXPECT_NE(first, second);
   EXPECT_NE(first, counting(1000));
-  EXPECT_EQ(*EpochOrder(1000, {0, 100, 500}, 7, true, 0).of(1), second);
-  EXPECT_NE(*EpochOrder(1000, {0, 100, 500}, 8, true, 0).of(1), second);
-  EXPECT_NE(*order.of(std::uint64_t{1} << 32), first);
-  EXPECT_EQ(*order.of(0), first);  // after others took its place
+  EXPECT_EQ(*EpochOrder(1000, {0, 100, 500}, 7, true, 0).samples(1), second);
+  EXPECT_NE(*EpochOrder(1000, {0, 100, 500}, 8, true, 0).samples(1), second);
+  EXPECT_NE(*order.samples(std::uint64_t{1} << 32), first);
+  EXPECT_EQ(*order.samples(0), first);  // after others took its place
 }
 
 TEST(EpochOrder, PlacesAreEquallyLikely) {
@@ -40,20 +40,20 @@ TEST(EpochOrder, PlacesAreEquallyLikely) {
   std::vector<int> first_half(40);
   const EpochOrder order(40, {0}, 3, true, 0);
   for (std::uint64_t epoch = 0; epoch < 400; ++epoch) {
-    const auto samples = order.of(epoch);
+    const auto samples = order.samples(epoch);
     for (std::size_t i = 0; i < 20; ++i) ++first_half[static_cast<std::size_t>((*samples)[i])];
   }
   for (const int count : first_half) EXPECT_NEAR(count, 200, 50);  // 5 standard deviations
 }
 
 TEST(EpochOrder, WithoutShufflingItIsThatOfTheSet) {
-  EXPECT_EQ(*EpochOrder(50, {0, 10}, 7, false, 1).of(3), counting(50));
+  EXPECT_EQ(*EpochOrder(50, {0, 10}, 7, false, 1).samples(3), counting(50));
 }
 
 TEST(EpochOrder, InterleaveLimitsTheShardsInUse) {
   const Order firsts = {0, 10, 20, 30, 40, 50, 60};  // 7 shards of 10
   for (const int interleave : {1, 2, 3, 7, 100}) {
-    const Order order = *EpochOrder(70, firsts, 5, true, interleave).of(2);
+    const Order order = *EpochOrder(70, firsts, 5, true, interleave).samples(2);
     EXPECT_EQ(sorted(order), counting(70));
     std::set<std::int64_t> seen;
     for (std::size_t first = 0; first < 70; first += static_cast<std::size_t>(10 * interleave)) {
@@ -68,7 +68,7 @@ TEST(EpochOrder, InterleaveLimitsTheShardsInUse) {
       }
     }
     // Shards of unequal order: the first one is not always the first.
-    EXPECT_NE(*EpochOrder(70, firsts, 5, true, interleave).of(3), order);
+    EXPECT_NE(*EpochOrder(70, firsts, 5, true, interleave).samples(3), order);
   }
 }
 

@@ -49,7 +49,7 @@ TEST_F(PipelineFaults, BadSamplesThatAreAllowedAreReplacedAndCounted) {
   const std::int64_t replacement[] = {0, 2, 2, 5, 5, 5, 7, 7};
   InputPipeline pipeline(*set, settings);
   pipeline.start({});
-  const std::vector<std::int64_t> order = *EpochOrder(8, {0}, 11, true, 0).of(0);
+  const std::vector<std::int64_t> order = *EpochOrder(8, {0}, 11, true, 0).samples(0);
   const Batch& batch = pipeline.next();
   EXPECT_EQ(batch.count, 8);
   for (std::size_t i = 0; i < 8; ++i)

@@ -179,7 +179,7 @@ TEST(ConvSuites, Resnet50KnowsHowOftenTheNetworkHasEachProblem) {
                 {{"direction", "bwd_data"}, {"precision", "fp32"}, {"backend", "onednn"}})) {
     ASSERT_EQ(benchmark_case.parts.size(), 1u) << benchmark_case.id;
     EXPECT_EQ(benchmark_case.parts[0].list, "resnet50");
-    EXPECT_EQ(benchmark_case.parts[0].of, 53);
+    EXPECT_EQ(benchmark_case.parts[0].total, 53);
     repeats += benchmark_case.parts[0].repeat;
   }
   EXPECT_EQ(repeats, 53);

@@ -19,7 +19,7 @@ using namespace kernel_test;
 TEST(Dropout, TheOraclesGeneratorGivesThePublishedAnswers) {
   const auto words = [](dropout::Words counter, std::uint32_t key0, std::uint32_t key1) {
     const dropout::Words of = dropout::philox(counter, key0, key1);
-    return std::vector<std::uint32_t>(of.of, of.of + 4);
+    return std::vector<std::uint32_t>(of.word, of.word + 4);
   };
   constexpr std::uint32_t all = 0xffffffff;
   EXPECT_EQ(words({{0, 0, 0, 0}}, 0, 0),

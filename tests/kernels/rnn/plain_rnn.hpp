@@ -38,11 +38,11 @@ inline Arrays forward(const RnnProblem& problem, Arrays in) {
   if (s.cell == RnnCell::lstm) out["dst_iter_c"] = out["dst_iter"];
   const auto logistic = [](double z) { return 1 / (1 + std::exp(-z)); };
   for (std::int64_t l = 0; l < s.layers; ++l) {
-    const std::int64_t I = problem.inputs_of(l);
+    const std::int64_t I = problem.count_inputs(l);
     std::vector<double> y(static_cast<std::size_t>(T * N * D * H));
     for (std::int64_t d = 0; d < D; ++d)
       for (std::int64_t n = 0; n < N; ++n) {
-        const std::int64_t state = ((l * D + d) * N + n) * H, layer = problem.place_of(l) * D + d;
+        const std::int64_t state = ((l * D + d) * N + n) * H, layer = problem.find_place(l) * D + d;
         std::vector<double> h, c;
         for (std::int64_t j = 0; j < H; ++j) {
           h.push_back(at(in, "src_iter", state + j));
@@ -54,7 +54,7 @@ inline Arrays forward(const RnnProblem& problem, Arrays in) {
             return at(in, "bias", ((l * D + d) * B + g) * H + j);
           };
           const auto input = [&](std::int64_t g, std::int64_t j) {
-            if (problem.place_of(l) < 0) return x[static_cast<std::size_t>((t * N + n) * I + j)];
+            if (problem.find_place(l) < 0) return x[static_cast<std::size_t>((t * N + n) * I + j)];
             double sum = 0;
             for (std::int64_t i = 0; i < I; ++i)
               sum += x[static_cast<std::size_t>((t * N + n) * I + i)] *

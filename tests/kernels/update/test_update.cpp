@@ -49,7 +49,7 @@ Tensors compute(const UpdateProblem& problem, const Inputs& inputs, const Mistak
   Tensors t;
   shape.beta2 *= mistake.beta2_by;
   shape.alpha *= mistake.beta2_by;
-  const UpdateLoop loop = loop_of(shape.rule);
+  const UpdateLoop loop = find_loop(shape.rule);
   const double step_number =
       loop == UpdateLoop::moments ? mistake.step_by * inputs.find("step")->second(0) : 1;
   for (const char* name : {"gradient", "weights", "velocity", "second"}) {
@@ -169,11 +169,11 @@ TEST(UpdateOracle, RefusesMistakes) {
     EXPECT_GT(of({.decay_by = 0}), 0) << name(rule);
     EXPECT_GT(of({.loses_update = true}), 0) << name(rule);
     EXPECT_GT(of({.keeps_velocity = true}), 0) << name(rule);
-    if (loop_of(rule) != UpdateLoop::momentum) {
+    if (find_loop(rule) != UpdateLoop::momentum) {
       EXPECT_GT(of({.beta2_by = 0.999}), 0) << name(rule);
       EXPECT_GT(of({.epsilon_in_root = true}), 0) << name(rule);
     }
-    if (loop_of(rule) == UpdateLoop::moments) {
+    if (find_loop(rule) == UpdateLoop::moments) {
       EXPECT_GT(of({.step_by = 1.01}), 0) << name(rule);
     }
     if (needs_trust(rule)) {

@@ -50,7 +50,7 @@ Numbers numbers_of(const std::vector<double>& weights) {
 }
 
 Numbers trained(const std::string& rule, const char* name, Precision precision) {
-  const double momentum = loop_of(update_rule(rule)) == UpdateLoop::rmsprop ? 0.5 : 0.9;
+  const double momentum = find_loop(update_rule(rule)) == UpdateLoop::rmsprop ? 0.5 : 0.9;
   const UpdateProblem problem({update_rule(rule),
                                momentum,
                                0.05,

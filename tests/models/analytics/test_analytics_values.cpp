@@ -152,7 +152,7 @@ TEST(AnalyticsValues, ComponentsWithTooWideABoundAreUndecided) {
     RankCalls calls(*alone);
     const Verification checked =
         verify_components(components, claims, behind_far_head(rows), {0, rows},
-                          resolution_of(DataType::fp32, false, {}), calls, 1, 7);
+                          compute_resolution(DataType::fp32, false, {}), calls, 1, 7);
     EXPECT_EQ(checked.passed, rows == 1 << 16) << checked.reason;
     EXPECT_EQ(checked.undecided, rows == 1 << 20) << checked.reason;
   }

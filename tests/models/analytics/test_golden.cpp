@@ -71,7 +71,7 @@ struct GoldenComponents {
     claims.rows = table->rows();
     claims.features = table->features();
     return verify_components(claimed, claims, *table,
-                             rows_of(table->rows(), ranks.rank(), ranks.size()),
+                             share_rows(table->rows(), ranks.rank(), ranks.size()),
                              {DataType::fp64, unit_roundoff(DataType::fp64), true}, ranks, 1, 7);
   }
 };
@@ -138,8 +138,8 @@ TEST(GoldenKmeans, CentroidsAreAFixedPoint) {
     trajectory.counts = {found.at("counts").get<std::vector<double>>()};
     trajectory.inertia = {found.at("inertia").get<double>()};
     const auto verify = [&](RankCalls& ranks) {
-      const RowPass mine{rows_of(table->rows(), ranks.rank(), ranks.size()), DataType::fp64, false,
-                         1};
+      const RowPass mine{share_rows(table->rows(), ranks.rank(), ranks.size()), DataType::fp64,
+                         false, 1};
       KmeansClaims claims;
       claims.rows = table->rows();
       claims.features = table->features();
@@ -171,7 +171,8 @@ TEST(GoldenSvm, ObjectiveAndAccuracyAreThoseOfTheVerification) {
   solution.objective = found.at("objective");
   solution.start = claims.cost * static_cast<double>(claims.rows);
   on_ranks([&](RankCalls& ranks) {
-    const RowPass mine{rows_of(table->rows(), ranks.rank(), ranks.size()), DataType::fp64, true, 1};
+    const RowPass mine{share_rows(table->rows(), ranks.rank(), ranks.size()), DataType::fp64, true,
+                       1};
     const SvmCheck checked = verify_svm(solution, claims, *table, mine, ranks);
     EXPECT_TRUE(checked.verification.passed) << checked.verification.reason;
     EXPECT_EQ(checked.accuracy, found.at("accuracy").get<double>());

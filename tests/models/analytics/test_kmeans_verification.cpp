@@ -126,7 +126,7 @@ TEST(KmeansVerification, RanksHaveTheSameBits) {
     testing_fakes::on_threads(3, [&](Communicator& communicator) {
       RankCalls calls(communicator);
       RowPass mine = right.all;
-      mine.range = rows_of(right.table.rows(), calls.rank(), calls.size());
+      mine.range = share_rows(right.table.rows(), calls.rank(), calls.size());
       Trajectory claimed = right.trajectory;
       // An iteration that was not made: the run stopped before.
       claimed.centroids.push_back(std::vector<double>(18, NAN));

@@ -113,7 +113,7 @@ class Unreadable final : public Table {
 TEST(RowsOfRanks, WhatOneRankCannotReadIsAnErrorOfAll) {
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     const Unreadable table(ranks.rank() == 1);
-    const RowPass mine{rows_of(40, ranks.rank(), 2), DataType::fp64, true, 1};
+    const RowPass mine{share_rows(40, ranks.rank(), 2), DataType::fp64, true, 1};
     RankCalls calls(ranks);
     HostDevice device;
     const auto x = device.allocate(plain_tensor("x", Role::input, DataType::fp64, {20, 2})),

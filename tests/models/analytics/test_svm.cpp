@@ -129,10 +129,12 @@ std::unique_ptr<SvmObjective> spoilt(const AnalysisCase& from, const Spoil& spoi
         std::get<std::unique_ptr<Operation>>(backend.make(problem, Options{}, from.ranks)));
   };
   auto hinge = std::make_unique<Step>(
-      std::make_unique<Spoiled>(make(hinge_of(from.rows, from.features, from.precision)), spoil),
+      std::make_unique<Spoiled>(make(make_hinge_problem(from.rows, from.features, from.precision)),
+                                spoil),
       device, std::map<std::string, Tensor*>{}, 0);
   auto hessian = std::make_unique<Step>(
-      std::make_unique<Spoiled>(make(hessian_of(from.rows, from.features, from.precision)), spoil),
+      std::make_unique<Spoiled>(
+          make(make_hessian_problem(from.rows, from.features, from.precision)), spoil),
       device,
       std::map<std::string, Tensor*>{{"x", &hinge->tensor("x")}, {"s", &hinge->tensor("s")}}, 0);
   return std::make_unique<SvmObjective>(from, static_cast<double>(from.rows), 1, std::move(hinge),

@@ -75,7 +75,7 @@ TEST(TableProblem, RanksShareAllRowsEvenly) {
     for (int ranks = 1; ranks <= std::min<std::int64_t>(rows, 9); ++ranks) {
       std::int64_t next = 0;
       for (int rank = 0; rank < ranks; ++rank) {
-        const RowRange mine = rows_of(rows, rank, ranks);
+        const RowRange mine = share_rows(rows, rank, ranks);
         EXPECT_EQ(mine.first, next);
         EXPECT_GE(mine.count, rows / ranks);
         EXPECT_LE(mine.count, rows / ranks + 1);

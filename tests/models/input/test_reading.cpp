@@ -14,10 +14,10 @@ TEST(Reading, CountsEachBadSampleOnce) {
   testing_fakes::on_threads(3, [](Communicator& ranks) {
     const std::vector<std::int64_t> mine =
         ranks.rank() == 0 ? std::vector<std::int64_t>{3, 5} : std::vector<std::int64_t>{5};
-    EXPECT_EQ(number_of({{"a", 1, mine}}, ranks), 3);
-    EXPECT_EQ(number_of({{"a", 1, mine}, {"a", 1, {ranks.rank() + 4}}}, ranks), 5);
-    EXPECT_EQ(number_of({{"a", 1, mine}, {"b", 0, {5}}}, ranks), 4);
-    EXPECT_EQ(number_of({}, ranks), 0);
+    EXPECT_EQ(count_samples({{"a", 1, mine}}, ranks), 3);
+    EXPECT_EQ(count_samples({{"a", 1, mine}, {"a", 1, {ranks.rank() + 4}}}, ranks), 5);
+    EXPECT_EQ(count_samples({{"a", 1, mine}, {"b", 0, {5}}}, ranks), 4);
+    EXPECT_EQ(count_samples({}, ranks), 0);
   });
 }
 

@@ -294,8 +294,8 @@ TEST(Stage, AFileThatChangesWhileTheSetIsStagedIsFound) {
 }
 
 TEST(Stage, PlaceholdersAreNumbersOfNodes) {
-  EXPECT_EQ(stage_folder_of("/tmp/x", 3), "/tmp/x");
-  EXPECT_EQ(stage_folder_of("/tmp/{node}/{node}x", 12), "/tmp/12/12x");
+  EXPECT_EQ(name_stage_folder("/tmp/x", 3), "/tmp/x");
+  EXPECT_EQ(name_stage_folder("/tmp/{node}/{node}x", 12), "/tmp/12/12x");
 }
 
 }  // namespace test_stage

@@ -31,8 +31,8 @@ TEST(Convergence, ASmallNetworkLearnsItsClasses) {
   ASSERT_FALSE(made.epochs.empty());
   EXPECT_TRUE(made.reached) << made.epochs.back().evaluation->score;
   EXPECT_EQ(made.epochs.back().evaluation->images, 300);
-  EXPECT_TRUE(made.found.passed) << made.found.reason;
-  EXPECT_GT(made.found.checked, 1000);
+  EXPECT_TRUE(made.verification.passed) << made.verification.reason;
+  EXPECT_GT(made.verification.checked, 1000);
   EXPECT_LT(made.epochs.back().training_loss, made.epochs.front().training_loss);
 }
 
@@ -45,8 +45,8 @@ TEST(Convergence, ASmallNetworkLearnsItsClassesWithALag) {
   const Convergence made = run.train();
   ASSERT_FALSE(made.epochs.empty());
   EXPECT_TRUE(made.reached) << made.epochs.back().evaluation->score;
-  EXPECT_TRUE(made.found.passed) << made.found.reason;
-  EXPECT_GT(made.found.checked, 1000);
+  EXPECT_TRUE(made.verification.passed) << made.verification.reason;
+  EXPECT_GT(made.verification.checked, 1000);
 }
 
 TEST(Convergence, ASmallNetworkLearnsItsClassesEmulated) {
@@ -56,7 +56,7 @@ TEST(Convergence, ASmallNetworkLearnsItsClassesEmulated) {
     const Convergence made = run.train();
     ASSERT_FALSE(made.epochs.empty());
     EXPECT_TRUE(made.reached) << name(precision) << ": " << made.epochs.back().evaluation->score;
-    EXPECT_TRUE(made.found.passed) << name(precision) << ": " << made.found.reason;
+    EXPECT_TRUE(made.verification.passed) << name(precision) << ": " << made.verification.reason;
   }
 }
 
@@ -79,7 +79,7 @@ TEST(ConvergenceFull, EveryPrecisionLearnsItsClasses) {
       ASSERT_FALSE(made.epochs.empty());
       const EpochResult& last = made.epochs.back();
       EXPECT_TRUE(made.reached) << name(precision) << " " << seed << ": " << last.evaluation->score;
-      EXPECT_TRUE(made.found.passed) << made.found.reason;
+      EXPECT_TRUE(made.verification.passed) << made.verification.reason;
       EXPECT_LT(last.evaluation->loss, 0.15) << name(precision) << " " << seed;
       std::cerr << (emulated ? "emulated " : "") << (narrow ? "16-bit gradients " : "")
                 << name(precision) << " seed " << seed << ": " << last.epoch << " epochs, accuracy "
@@ -102,7 +102,7 @@ TEST(Convergence, ValidatesEverySoManyEpochsAndAtTheEnd) {
     EXPECT_EQ(epoch.ended_unix_s > epoch.trained_unix_s, epoch.evaluation.has_value());
     before = epoch.ended_unix_s;
   }
-  EXPECT_GT(made.found.checked, 1000);
+  EXPECT_GT(made.verification.checked, 1000);
 }
 
 TEST(Convergence, EachEpochIsJudgedBeforeItsCheckpoint) {
@@ -175,7 +175,7 @@ TEST(Convergence, AnEpochOfOneStepHasATime) {
   run.settings.target = 1.1;
   run.settings.decay.kind = Decay::Kind::constant;
   const Convergence made = run.train();
-  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_TRUE(made.verification.passed) << made.verification.reason;
   EXPECT_EQ(made.steps, 3);
   plain.training->start({});
   double shortest = 1e9;

@@ -119,7 +119,7 @@ class Learner {
 
 void expect_right(const Convergence& found) {
   ASSERT_FALSE(found.epochs.empty());
-  EXPECT_TRUE(found.found.passed) << found.found.reason;
+  EXPECT_TRUE(found.verification.passed) << found.verification.reason;
 }
 
 TEST(Digits, AreLearntByASmallNetwork) {

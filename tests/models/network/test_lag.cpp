@@ -38,7 +38,7 @@ double norm_of_difference(const std::vector<double>& a, const std::vector<double
 
 StepCheck sum_check(std::uint64_t seed) {
   StepCheck check;
-  check.found.passed = true;
+  check.verification.passed = true;
   check.gradient_sum = true;
   check.seed = seed;
   return check;
@@ -86,7 +86,7 @@ TEST(Lag, IsSgdWithDelayedGradients) {
     StepCheck check = sum_check(step);
     for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i) check.nodes.insert(i);
     trainer->step(rates[step], &check);
-    EXPECT_TRUE(check.found.passed) << check.found.reason;
+    EXPECT_TRUE(check.verification.passed) << check.verification.reason;
     EXPECT_EQ(trainer->updated(), step > 0);
     const std::vector<double> is = weights_of(*trainer);
     if (step == 0) {
@@ -113,7 +113,7 @@ TEST(Lag, AddsUpBatchesOfAStep) {
       StepCheck check = sum_check(step);
       for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i) check.nodes.insert(i);
       trainer->step(0.01, &check, load);
-      EXPECT_TRUE(check.found.passed) << check.found.reason;
+      EXPECT_TRUE(check.verification.passed) << check.verification.reason;
       // The first two batches' update, without or with a lag; the second one is not made.
       if (lag == 0) break;
     }
@@ -130,46 +130,46 @@ TEST(Lag, StatesHaveTheGradientsThatWait) {
     load_random(trainer, images_of(which));
     StepCheck check = sum_check(static_cast<std::uint64_t>(which));
     trainer.step(0.01, &check);
-    EXPECT_TRUE(check.found.passed) << check.found.reason;
-    return check.found.checked;
+    EXPECT_TRUE(check.verification.passed) << check.verification.reason;
+    return check.verification.checked;
   };
   for (int i = 0; i < 3; ++i) step(*first, i);
   Trainer::State state, again, without;
   first->save(state);
   again = without = state;
   step(*first, 3);
-  second->exchange(state);
+  second->swap_state(state);
   EXPECT_EQ(state.waiting_scale, 0) << "a new trainer has no gradients that wait";
   EXPECT_GT(step(*second, 3), 63);
   EXPECT_EQ(weights_of(*second), weights_of(*first));
   // The same step from the same state once more, in the same trainer.
   const std::vector<double> learnt = weights_of(*first);
   step(*first, 4);
-  first->exchange(again);
+  first->swap_state(again);
   step(*first, 3);
   EXPECT_EQ(weights_of(*first), learnt);
   std::fill(without.values.back().begin(), without.values.back().end(), std::byte{0});
   without.own = {};
-  second->exchange(without);
+  second->swap_state(without);
   step(*second, 3);
   EXPECT_NE(weights_of(*second), learnt);
   // A scale that this run cannot have: no power of two, or another than its own.
   for (const double scale : {3.0, 2.0}) {
     without.waiting_scale = scale;
-    EXPECT_THROW(second->exchange(without), InputError) << scale;
+    EXPECT_THROW(second->swap_state(without), InputError) << scale;
   }
   TrainerSettings of = lagging();
   of.loss_scale = parse_loss_scale("--loss-scale", "fixed:2");
   const auto fixed = made(of, *alone);
   fixed->save(state);
   state.waiting_scale = 4;
-  EXPECT_THROW(fixed->exchange(state), InputError);
+  EXPECT_THROW(fixed->swap_state(state), InputError);
   state.waiting_scale = 2;
-  fixed->exchange(state);
+  fixed->swap_state(state);
   const auto at_once = made(lagging(0), *alone);
   at_once->save(state);
   state.waiting_scale = 1;
-  EXPECT_THROW(at_once->exchange(state), InputError);
+  EXPECT_THROW(at_once->swap_state(state), InputError);
 }
 
 /// A new beginning has no gradients that wait.
@@ -195,11 +195,11 @@ TEST(Lag, AnUpdateByAnotherStepsGradientsIsFound) {
     if (step == 2) trainer->executor().swap_gradients();
     StepCheck check = sum_check(static_cast<std::uint64_t>(step));
     trainer->step(0.01, &check);
-    EXPECT_EQ(check.found.passed, step < 2) << step;
+    EXPECT_EQ(check.verification.passed, step < 2) << step;
     if (step == 2) {
-      EXPECT_NE(check.found.reason.find("of the sum of gradients of the step before"),
+      EXPECT_NE(check.verification.reason.find("of the sum of gradients of the step before"),
                 std::string::npos)
-          << check.found.reason;
+          << check.verification.reason;
     }
   }
 }
@@ -217,8 +217,8 @@ TEST(Lag, TheSumOfAnUncheckedStepIsComparedInTheNext) {
     if (swapped) trainer->executor().swap_gradients();
     StepCheck check = sum_check(2);
     trainer->step(0.01, &check);
-    EXPECT_GT(check.found.checked, 63);
-    EXPECT_EQ(check.found.passed, !swapped);
+    EXPECT_GT(check.verification.checked, 63);
+    EXPECT_EQ(check.verification.passed, !swapped);
   }
 }
 

@@ -37,7 +37,7 @@ class Deferred : public ForwardingCommunicator {
   }
   void wait(Request& request) override {
     if (request.handle == 0) return;
-    end(number_of(request) - 1);
+    end(decode_number(request) - 1);
     request = {};
   }
   bool done(Request& request) override { return request.handle == 0; }
@@ -113,17 +113,17 @@ std::vector<double> learnt(Trainer& trainer, std::int64_t batches, std::int64_t 
     const auto load = [&] { load_random(trainer, 100 + static_cast<std::uint64_t>(next++)); };
     load();
     StepCheck check;
-    check.found.passed = true;
+    check.verification.passed = true;
     check.gradient_sum = true;
     check.seed = static_cast<std::uint64_t>(step);
     trainer.step(0.01 + 0.005 * static_cast<double>(step), &check, load);
     EXPECT_EQ(next, step * batches + first + own);
-    all_passed = all_passed && check.found.passed;
-    if (check.found.passed) continue;
-    EXPECT_FALSE(passes) << check.found.reason;
-    EXPECT_NE(check.found.reason.find("of the sum of gradients of the step before"),
+    all_passed = all_passed && check.verification.passed;
+    if (check.verification.passed) continue;
+    EXPECT_FALSE(passes) << check.verification.reason;
+    EXPECT_NE(check.verification.reason.find("of the sum of gradients of the step before"),
               std::string::npos)
-        << check.found.reason;
+        << check.verification.reason;
   }
   EXPECT_EQ(all_passed, passes);
   return read_values(trainer.executor(), trainer.graph().weights);
@@ -236,7 +236,7 @@ class Slow final : public ForwardingCommunicator {
     return blocking_ ? Request{} : own_request(ends_.size() - 1);
   }
   void wait(Request& request) override {
-    if (request.handle != 0) std::this_thread::sleep_until(ends_[number_of(request)]);
+    if (request.handle != 0) std::this_thread::sleep_until(ends_[decode_number(request)]);
     request = {};
   }
   bool done(Request&) override { return false; }

@@ -111,16 +111,16 @@ TEST(Layers, CheckedStepsPass) {
       oracle.expect_rate(0.01);
       for (std::uint64_t step = 0; step < 3; ++step) {
         StepCheck check;
-        check.found.passed = true;
+        check.verification.passed = true;
         check.seed = step;
         for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i) check.nodes.insert(i);
         {
           const ObservedStep observed(&oracle, *trainer, step);
           trainer->step(0.01, &check);
         }
-        oracle.end(*trainer, check.found);
-        EXPECT_TRUE(check.found.passed)
-            << backend << " " << name(precision) << ": " << check.found.reason;
+        oracle.end(*trainer, check.verification);
+        EXPECT_TRUE(check.verification.passed)
+            << backend << " " << name(precision) << ": " << check.verification.reason;
       }
     }
   }
@@ -184,7 +184,7 @@ std::vector<double> learnt(int changed, std::int64_t lag) {
       Trainer::State state;
       trainer->save(state);
       trainer = fresh();
-      trainer->exchange(state);
+      trainer->swap_state(state);
     }
     trainer->step(0.05);
   }

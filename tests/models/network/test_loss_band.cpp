@@ -23,7 +23,7 @@ EpochResult epoch_of(std::int64_t epoch, double training, double validation) {
 
 TEST(LossBand, IsOfLogarithms) {
   // The values e^-1, e^0 and e^1 have mean 0, deviation 1.
-  const auto [low, high] = band_of({std::exp(-1), 1, std::exp(1)});
+  const auto [low, high] = compute_band({std::exp(-1), 1, std::exp(1)});
   EXPECT_NEAR(std::log(high), 6 * std::sqrt(1 + 1.0 / 3), 1e-12);
   EXPECT_NEAR(std::log(low), -6 * std::sqrt(1 + 1.0 / 3), 1e-12);
 }

@@ -98,13 +98,13 @@ TEST(MixedTrainer, EveryNodePassesItsOracle) {
       const auto trainer = made(settings, *alone);
       load_random(*trainer, 5);
       StepCheck check;
-      check.found.passed = true;
+      check.verification.passed = true;
       for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i) check.nodes.insert(i);
       trainer->step(0.01, &check);
-      EXPECT_TRUE(check.found.passed)
-          << backend << " " << name(precision) << ": " << check.found.reason;
+      EXPECT_TRUE(check.verification.passed)
+          << backend << " " << name(precision) << ": " << check.verification.reason;
       EXPECT_EQ(trainer->loss_scale().skipped(), 0);
-      EXPECT_GT(check.found.checked, 100000);
+      EXPECT_GT(check.verification.checked, 100000);
     }
   }
 }
@@ -178,7 +178,7 @@ TEST(MixedTrainer, StepsThatOverflowAreSkipped) {
   EXPECT_GT(concerns.metrics().at("gradients_not_finite").value, 0);
   EXPECT_EQ(concerns.metrics().at("steps_skipped").value, 1);
   // The state that was saved has the scale of its time.
-  trainer->exchange(before);
+  trainer->swap_state(before);
   EXPECT_EQ(trainer->loss_scale().scale(), 16777216);
   EXPECT_EQ(trainer->loss_scale().skipped(), 0);
   for (int step = 0; step < 40; ++step) trainer->step(0.01);

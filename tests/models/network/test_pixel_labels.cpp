@@ -108,7 +108,7 @@ TEST(PixelLabels, TwoRanksReachIt) {
     run.convergence.step_oracle = &steps;
     const Convergence made =
         assay::train(*trainer, *evaluator, *train, *validate, ranks, run.convergence);
-    EXPECT_TRUE(made.found.passed) << made.found.reason;
+    EXPECT_TRUE(made.verification.passed) << made.verification.reason;
     EXPECT_TRUE(made.reached);
     EXPECT_GT(made.epochs.back().evaluation->score, 0.6);
   });

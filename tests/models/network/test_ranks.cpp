@@ -48,11 +48,11 @@ TEST(Ranks, GradientsAreTheSumOfEachRanksOwn) {
     load_random(*trainer, 10 + rank);
     trainer->prepare();
     StepCheck check;
-    check.found.passed = true;
+    check.verification.passed = true;
     check.gradient_sum = true;
     trainer->step(0.1, &check);
-    EXPECT_TRUE(check.found.passed) << check.found.reason;
-    EXPECT_GT(check.found.checked, 128);
+    EXPECT_TRUE(check.verification.passed) << check.verification.reason;
+    EXPECT_GT(check.verification.checked, 128);
     gradients[rank] = read_values(trainer->executor(), trainer->graph().gradients);
     weights[rank] = read_values(trainer->executor(), trainer->graph().weights);
   });
@@ -91,13 +91,13 @@ Learnt accumulated(std::int64_t passes) {
   trainer->prepare();
   trainer->executor().poison();
   StepCheck check;
-  check.found.passed = true;
+  check.verification.passed = true;
   for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i)
     if (trainer->graph().nodes[i].phase >= Phase::accumulate) check.nodes.insert(i);
   check.seed = 1;  // the second pass
   trainer->step(0.1, &check, load);
   EXPECT_EQ(pass, passes);
-  EXPECT_TRUE(check.found.passed) << check.found.reason;
+  EXPECT_TRUE(check.verification.passed) << check.verification.reason;
   EXPECT_EQ(check.nodes.size(), passes > 1 ? 2U : 1U);
   return {read_values(trainer->executor(), trainer->graph().gradients),
           read_values(trainer->executor(), trainer->graph().weights), trainer->loss()};
@@ -152,11 +152,11 @@ TEST(Ranks, AccumulateToo) {
     load_random(*trainer, seed_of_pass(2 * ranks.rank()));
     trainer->prepare();
     StepCheck check;
-    check.found.passed = true;
+    check.verification.passed = true;
     check.gradient_sum = true;
     trainer->step(0.1, &check, [&] { load_random(*trainer, seed_of_pass(2 * ranks.rank() + 1)); });
-    EXPECT_TRUE(check.found.passed) << check.found.reason;
-    EXPECT_GT(check.found.checked, 63);
+    EXPECT_TRUE(check.verification.passed) << check.verification.reason;
+    EXPECT_GT(check.verification.checked, 63);
     EXPECT_LT(
         difference(read_values(trainer->executor(), trainer->graph().gradients), one.gradients),
         1e-6);
@@ -209,11 +209,11 @@ TEST(Ranks, ASumThatIsNotMadeIsFound) {
     load_random(*trainer, 10 + static_cast<std::uint64_t>(ranks.rank()));
     trainer->prepare();
     StepCheck check;
-    check.found.passed = true;
+    check.verification.passed = true;
     check.gradient_sum = true;
     trainer->step(0.1, &check);
-    EXPECT_FALSE(check.found.passed);
-    EXPECT_NE(check.found.reason.find("of the sum of gradients"), std::string::npos);
+    EXPECT_FALSE(check.verification.passed);
+    EXPECT_NE(check.verification.reason.find("of the sum of gradients"), std::string::npos);
   });
 }
 

@@ -56,11 +56,11 @@ TEST(Trainer, EveryNodePassesItsOracle) {
     const auto trainer = made(small_settings(backend), *alone);
     load_random(*trainer, 5);
     StepCheck check;
-    check.found.passed = true;
+    check.verification.passed = true;
     for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i) check.nodes.insert(i);
     for (int step = 0; step < 2; ++step) trainer->step(0.01, &check);
-    EXPECT_TRUE(check.found.passed) << backend << ": " << check.found.reason;
-    EXPECT_GT(check.found.checked, 100000);
+    EXPECT_TRUE(check.verification.passed) << backend << ": " << check.verification.reason;
+    EXPECT_GT(check.verification.checked, 100000);
   }
 }
 
@@ -88,7 +88,7 @@ TEST(Trainer, StatesAreExchanged) {
   trainer->step(0.01);
   const double second = trainer->loss();
   EXPECT_GT(trainer->difference(state).relative, 1e-3);
-  trainer->exchange(state);
+  trainer->swap_state(state);
   trainer->step(0.01);
   EXPECT_NEAR(trainer->loss(), second, 1e-6 * second);
   EXPECT_LT(trainer->difference(state).relative, 1e-5);
@@ -154,7 +154,7 @@ TEST(Trainer, AStepTimedByNodesIsAStep) {
   trainer->step(0.01);
   Trainer::State state;
   trainer->save(state);
-  trainer->exchange(begin);
+  trainer->swap_state(begin);
   const std::vector<double> seconds = trainer->timed_step(0.01);
   EXPECT_LT(trainer->difference(state).relative, 1e-5);
   ASSERT_EQ(seconds.size(), trainer->graph().nodes.size());

@@ -150,7 +150,7 @@ TEST(TrainingCheckpoint, AStateThatIsNotTheDevicesIsTold) {
   Session run(3, 8, 64);
   run.settings.checkpoint = folder.path() / "kept";
   run.settings.target = 0;
-  EXPECT_EQ(run.train().found.reason, "");
+  EXPECT_EQ(run.train().verification.reason, "");
   const TrainingCheckpoint kept(*run.trainer, *run.training, *run.ranks, run.settings);
   const std::string architecture = "resnet d18w8s32c10 fp32 sgd";
   const auto rewrite = [&](bool without_velocities, bool without_fingerprints) {
@@ -224,7 +224,7 @@ TEST(TrainingCheckpoint, AccumulatesBatches) {
           much = session(11);
   whole.settings.epochs = 2;
   const Convergence made = whole.train();
-  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_TRUE(made.verification.passed) << made.verification.reason;
   EXPECT_EQ(made.steps, 6);
   EXPECT_LT(made.epochs[1].training_loss, made.epochs[0].training_loss);
   first.settings.epochs = 2;
@@ -253,7 +253,7 @@ TEST(TrainingCheckpoint, ARestartLearnsGradientsThatWaited) {
   };
   Session whole = session(1), first = session(1), second = session(1), without = session(0);
   const Convergence made = whole.train();
-  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_TRUE(made.verification.passed) << made.verification.reason;
   EXPECT_EQ(whole.trainer->loss_scale().steps(), 19);  // of 20: the first has no update
   first.settings.target = 0;
   first.settings.checkpoint = file;
@@ -288,8 +288,8 @@ TEST(TrainingCheckpoint, ScalesAreFoundAndKept) {
   first.settings.target = 0;
   first.settings.checkpoint = file;
   const Convergence made = first.train();
-  EXPECT_TRUE(made.found.passed) << made.found.reason;
-  EXPECT_GT(made.found.checked, 1000);
+  EXPECT_TRUE(made.verification.passed) << made.verification.reason;
+  EXPECT_GT(made.verification.checked, 1000);
   const std::int64_t skipped = first.trainer->loss_scale().skipped();
   EXPECT_GT(skipped, 0);
   second.settings = first.settings;

@@ -29,8 +29,8 @@ std::string refusal(const std::map<std::string, std::string>& other,
   for (const auto& [name, value] : other) claims[name] = value;
   if (change) change(run);
   const Convergence made = run.train(claims);
-  EXPECT_NE(made.found.passed, !made.found.reason.empty());
-  return made.found.reason;
+  EXPECT_NE(made.verification.passed, !made.verification.reason.empty());
+  return made.verification.reason;
 }
 
 TEST(TrainingOracle, ATrainingIsWhatItClaims) {
@@ -136,7 +136,7 @@ std::string fault_of_results(double loss, double speed) {
   made.training_loss = loss * losses / 5;
   made.images_per_s = speed * 160 / seconds_since(start);
   oracle.end_epoch(*run.trainer, made);
-  return oracle.found().reason;
+  return oracle.verification().reason;
 }
 
 TEST(TrainingOracle, LossAndSpeedOfAnEpochAreThoseOfItsSteps) {
@@ -162,7 +162,7 @@ std::string fault_of_times(const std::vector<double>& seconds) {
     result.evaluation->score = 0.5;
   }
   oracle.end(made, false);
-  return oracle.found().reason;
+  return oracle.verification().reason;
 }
 
 TEST(TrainingOracle, AnInterruptedClockIsNoTrainingThatCountsTooLittle) {
@@ -180,7 +180,7 @@ std::string fault_of_evaluation(const std::function<void(Evaluation&)>& change,
   const BatchOracle data(DataClaims(run.claims(), run.definition().input, 1), 0);
   EvaluationOracle oracle(data, *run.ranks), own(data, *run.ranks);
   StepCheck check;
-  check.found.passed = true;
+  check.verification.passed = true;
   run.trainer->running_statistics()[0] = 0.25;
   Evaluation found = run.evaluator->evaluate(*run.validation, &check, &oracle);
   EXPECT_EQ(oracle.fault(), "");
@@ -286,16 +286,16 @@ TEST(StateOracle, AStateThatIsNotTheGeneratorsIsRefused) {
     };
     EXPECT_EQ(fault(), "") << name(precision);
     EXPECT_SAYS(fault(4), "begins as ");
-    const Fingerprints before = fingerprints_of(trainer);
-    EXPECT_EQ(difference(fingerprints_of(trainer), before), "");
+    const Fingerprints before = take_fingerprints(trainer);
+    EXPECT_EQ(difference(take_fingerprints(trainer), before), "");
     for (const ValueIndex value :
          {trainer.graph().weights, trainer.graph().velocity, trainer.graph().stored}) {
       if (value == Graph::none) continue;
       change_byte(trainer, value);
       EXPECT_NE(fault(), "") << name(precision);
-      EXPECT_NE(difference(fingerprints_of(trainer), before), "");
+      EXPECT_NE(difference(take_fingerprints(trainer), before), "");
       trainer.initialise();
-      EXPECT_EQ(difference(fingerprints_of(trainer), before), "");
+      EXPECT_EQ(difference(take_fingerprints(trainer), before), "");
     }
     trainer.running_statistics()[0] = 1;
     EXPECT_SAYS(fault(), "moving averages");

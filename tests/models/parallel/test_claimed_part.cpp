@@ -47,13 +47,13 @@ std::string found(const std::string& optimizer,
       static_cast<const std::byte*>(trainer->executor().memory(graph.gradients).get()) +
       update.element(part.first);
   for (std::int64_t number = 1; number <= 2; ++number) {
-    const PartValues before = PartValues::of(update);
+    const PartValues before = PartValues::read(update);
     std::memcpy(update.gradient(0).data, at, update.bytes());
     EXPECT_TRUE(update.apply(0, rate, scale));
     ClaimedPartUpdate of{claims, graph, part, rate, scale, number, gradient};
     if (change) change(of);
     std::int64_t checked = 0;
-    if (std::string why = fault_of_update(of, before, PartValues::of(update), checked);
+    if (std::string why = fault_of_update(of, before, PartValues::read(update), checked);
         !why.empty())
       return why;
     EXPECT_GT(checked, 100);

@@ -35,7 +35,7 @@ TrainingRun run_of(const std::string& way, Precision precision = Precision::fp32
   run.data.data = "learnable:n400v20";
   run.data.classes = 5;
   run.data.input = run.trainer.network.input;
-  run.parallel = parallel_of(way);
+  run.parallel = parse_parallel(way);
   return run;
 }
 
@@ -204,14 +204,14 @@ class Late final : public ForwardingCommunicator {
     for (Kept& kept : kept_)
       if (!kept.left && ++kept.calls >= calls_before) leave(kept);
     if (!is_own(request)) return under().done(request);
-    Kept& kept = kept_[number_of(request)];
+    Kept& kept = kept_[decode_number(request)];
     if (!kept.left || !under().done(kept.request)) return false;
     request = {};
     return true;
   }
   void wait(Request& request) override {
     if (!is_own(request)) return under().wait(request);
-    Kept& kept = kept_[number_of(request)];
+    Kept& kept = kept_[decode_number(request)];
     if (!kept.left) leave(kept);
     under().wait(kept.request);
     request = {};

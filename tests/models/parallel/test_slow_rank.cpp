@@ -56,7 +56,7 @@ TrainingRun run_of(const std::string& way) {
   run.trainer = network_test::small_settings("native");
   run.trainer.network = named.family->network(named.family->canonical(named.fields));
   run.trainer.executor.threads = 1;
-  run.parallel = parallel_of(way);
+  run.parallel = parse_parallel(way);
   if (run.parallel.kind == WayKind::pipeline) run.trainer.accumulate = 2;
   run.data.classes = run.trainer.network.classes;
   run.data.input = run.trainer.network.input;

@@ -39,7 +39,7 @@ TrainingRun run_of(const std::string& network, const std::string& way, std::int6
   run.trainer.executor.threads = 1;
   run.trainer.accumulate = passes;
   run.trainer.precision = precision;
-  run.parallel = parallel_of(way);
+  run.parallel = parse_parallel(way);
   run.data.classes = run.trainer.network.classes;
   run.data.input = run.trainer.network.input;
   run.data.labels = run.trainer.network.labels;

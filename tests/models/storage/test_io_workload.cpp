@@ -261,7 +261,7 @@ TEST_F(IoWorkloadTest, BytesThatAreNotSyncedAreToldFromSyncedOnes) {
 
 TEST(IoStorage, MemoryIsNoStorage) {
   const fs::path memory = "/dev/shm";
-  if (!fs::is_directory(memory) || file_system_of(memory) != "tmpfs")
+  if (!fs::is_directory(memory) || find_file_system(memory) != "tmpfs")
     GTEST_SKIP() << "no tmpfs at " << memory;
   const std::string why = probe_storage(memory, "tmpfs", 0).why_no_storage;
   EXPECT_NE(

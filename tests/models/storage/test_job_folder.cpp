@@ -46,7 +46,7 @@ TEST(JobFolder, KilledJobsLeaveNothingAndKeptOnesStay) {
   {
     const JobFolder job(here / "", true, *ranks);
     EXPECT_FALSE(fs::exists(here / ("assay-io.job." + ranks->host() + ".1.2")));
-    std::ofstream(job.file_of(0)) << "kept";
+    std::ofstream(job.find_file(0)) << "kept";
   }
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(here / ""))
@@ -64,7 +64,7 @@ TEST(JobFolder, RanksShareOne) {
     const JobFolder job(here / "", false, ranks);
     const auto all = ranks.allgather(job.path().string());
     EXPECT_EQ(all.front(), all.back());
-    EXPECT_EQ(job.file_of(2).filename(), "rank2");
+    EXPECT_EQ(job.find_file(2).filename(), "rank2");
     ranks.barrier();
   });
   EXPECT_TRUE(fs::is_empty(here / ""));
@@ -74,11 +74,11 @@ TEST(JobFolder, WhatCannotBeWrittenIsNamed) {
   const auto ranks = serial_communicator();
   std::string why = refusal_of([&] { const JobFolder job("/proc", false, *ranks); });
   EXPECT_NE(why.find("--folder /proc: cannot be written"), why.npos) << why;
-  why = refusal_of([] { file_system_of("/nowhere/at/all"); });
+  why = refusal_of([] { find_file_system("/nowhere/at/all"); });
   EXPECT_NE(why.find("--folder /nowhere/at/all: cannot be used (No such file"), why.npos) << why;
-  why = refusal_of([] { file_system_of("/proc/version"); });
+  why = refusal_of([] { find_file_system("/proc/version"); });
   EXPECT_NE(why.find("is no folder"), why.npos) << why;
-  EXPECT_EQ(file_system_of("/proc"), "proc");
+  EXPECT_EQ(find_file_system("/proc"), "proc");
   const Folder here;
   const JobFolder job(here / "", false, *ranks);
   EXPECT_NO_THROW(job.expect_free(1));

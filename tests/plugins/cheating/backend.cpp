@@ -76,8 +76,8 @@ class SmallCache final : public Device {
   void get(Tensor& tensor, const assay::Sink& sink) override { device_.get(tensor, sink); }
   void fill(Tensor& tensor, const assay::Values& values) override { device_.fill(tensor, values); }
   void fill(Tensor& tensor, double value) override { device_.fill(tensor, value); }
-  assay::Scanned scan(Tensor& tensor, std::span<const std::int64_t> indices,
-                      const assay::ChecksumWeights* weights) override {
+  assay::ScanResult scan(Tensor& tensor, std::span<const std::int64_t> indices,
+                         const assay::ChecksumWeights* weights) override {
     return device_.scan(tensor, indices, weights);
   }
   assay::Prover* prover() override { return device_.prover(); }

@@ -26,8 +26,8 @@ Result<std::unique_ptr<Operation>> make_stream(Device&, const Problem& problem, 
   return Unsupported{"the plugin sees " + problem_cast<StreamProblem>(problem).canonical()};
 }
 
-const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, {"direct"}};
-const Maker add_stream{makers(), kind_of<StreamProblem>(), &make_stream, {"regular"}};
+const Maker add_conv{makers(), problem_kind<ConvProblem>(), &make_conv, {"direct"}};
+const Maker add_stream{makers(), problem_kind<StreamProblem>(), &make_stream, {"regular"}};
 
 class Versions final : public MakerBackend {
  public:

@@ -59,7 +59,7 @@ TEST(CacheLevels, AProbeLiesInItsLevel) {
     for (const int threads : {1, 2, 8, 64}) {
       const std::vector<CacheLevel> levels = cache_levels({{"caches", caches}}, threads);
       for (std::size_t level = 0; level <= levels.size(); ++level)
-        EXPECT_EQ(level_of(probe_bytes(level, levels), levels), level) << threads;
+        EXPECT_EQ(find_level(probe_bytes(level, levels), levels), level) << threads;
     }
 }
 

@@ -58,7 +58,7 @@ TEST(LauncherFiles, RefuseWhatTheyCannotAskFor) {
             std::string::npos)
       << bind;
   const std::string hosts = message_of(
-      [] { processes_of({.launcher = "lsf", .shape = {.ranks = 2, .hosts = "a,b"}}, {}); });
+      [] { make_processes({.launcher = "lsf", .shape = {.ranks = 2, .hosts = "a,b"}}, {}); });
   EXPECT_NE(hosts.find("--hosts cannot be used with the launcher lsf"), std::string::npos) << hosts;
   const std::string name = message_of([] { Launcher::load("slrum"); });
   EXPECT_NE(name.find("Did you mean 'slurm'?"), std::string::npos) << name;
@@ -190,7 +190,7 @@ TEST(LauncherFiles, NameVariables) {
 std::vector<std::string> started(const ProcessRequest& request, const json& launch = nullptr) {
   std::vector<std::string> all;
   for (const Processes& group :
-       processes_of(request, suite_settings({{"launch", launch}}).launch.shapes))
+       make_processes(request, suite_settings({{"launch", launch}}).launch.shapes))
     all.push_back(join(group.words, " "));
   return all;
 }

@@ -21,9 +21,9 @@ TEST(SitesOfRuns, PlaceRanksOnNodes) {
   const Site site = Site::load("fugaku-like");
   const auto placed = [&](const Given& given, bool suite_has_shapes = false) {
     const Given made = site.applied(given, suite_has_shapes);
-    EXPECT_EQ(value_of(made, "launcher"), "pjsub");
-    return std::pair(value_of(made, "ranks-per-node").value_or(""),
-                     value_of(made, "threads-per-rank").value_or(""));
+    EXPECT_EQ(read_value(made, "launcher"), "pjsub");
+    return std::pair(read_value(made, "ranks-per-node").value_or(""),
+                     read_value(made, "threads-per-rank").value_or(""));
   };
   const std::pair<std::string, std::string> as_the_site{"4", "12"}, none{};
   EXPECT_EQ(placed({{"nodes", {"2"}}}), as_the_site);

@@ -168,12 +168,12 @@ TEST(Mail, AByteThatChangesOnItsWayIsFound) {
 }
 
 TEST(NodeFiles, APathThatLeadsOutOfTheFolderIsRefused) {
-  EXPECT_EQ(file_head_of(text_of(FileHead{"log/a b.txt", 3, -5})).path, "log/a b.txt");
-  EXPECT_EQ(file_head_of(text_of(FileHead{"log/a b.txt", 3, -5})).modified, -5);
+  EXPECT_EQ(parse_file_head(to_text(FileHead{"log/a b.txt", 3, -5})).path, "log/a b.txt");
+  EXPECT_EQ(parse_file_head(to_text(FileHead{"log/a b.txt", 3, -5})).modified, -5);
   for (const char* path : {"../x", "/etc/x", "a/../../x", "a//b", "", ".", "a/."})
-    EXPECT_THROW(file_head_of(text_of(FileHead{path, 3, 0})), CaseError) << path;
-  EXPECT_THROW(file_head_of("3"), CaseError);
-  EXPECT_THROW(file_head_of("-3 0 x"), CaseError);
+    EXPECT_THROW(parse_file_head(to_text(FileHead{path, 3, 0})), CaseError) << path;
+  EXPECT_THROW(parse_file_head("3"), CaseError);
+  EXPECT_THROW(parse_file_head("-3 0 x"), CaseError);
 }
 
 TEST(NodeFiles, NamesOfHostsThatMayBeFolders) {

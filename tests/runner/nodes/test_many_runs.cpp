@@ -72,13 +72,13 @@ TEST_F(ManyRuns, WhatSeveralRunsLeftOutIsListedOnce) {
   runs[4].result->run.left_out.clear();
   runs.push_back(run_of("quiet", ExitCode::ok));
   runs.push_back({"gone", {}, "nothing was heard of it", ExitCode::ok});
-  EXPECT_EQ(report_of(runs),
+  EXPECT_EQ(make_report(runs),
             "MISSING: gone (nothing was heard of it)\n"
             "n5: ended with exit code 6 (its output says why)\n"
             "n1, n2, n3 and 1 more: left out: conv/late (--walltime; --resume runs it)\n");
-  EXPECT_EQ(code_of(runs), ExitCode::failed);
+  EXPECT_EQ(find_exit_code(runs), ExitCode::failed);
   runs.pop_back();
-  EXPECT_EQ(code_of(runs), ExitCode::incomparable);
+  EXPECT_EQ(find_exit_code(runs), ExitCode::incomparable);
 }
 
 TEST_F(ManyRuns, ANodeBelowItsSitesCeilingIsNamed) {
@@ -88,7 +88,7 @@ TEST_F(ManyRuns, ANodeBelowItsSitesCeilingIsNamed) {
       "id": "stream", "benchmark": "stream", "setup_s": {}, "rates": {},
       "parameters": {"precision": "fp64"}, "problem": {"descriptor": "triad_n64", "bytes": 1e9},
       "time_s": {"min": 0.1, "median": 0.1}}]}])");
-  const std::string text = report_of({slow}, site);
+  const std::string text = make_report({slow}, site);
   EXPECT_NE(text.find("n1: site mine: memory: "), std::string::npos) << text;
   EXPECT_NE(text.find("below the tolerance of the site"), std::string::npos) << text;
 }

@@ -53,8 +53,8 @@ TEST_F(RunParts, HowAChildEndedIsTold) {
 
 TEST_F(RunParts, StreamsGoToFiles) {
   shell("echo one; echo two >&2; cat");  // stdin is empty, or this would never end
-  EXPECT_EQ(tail_of(folder_ / "out"), "one");
-  EXPECT_EQ(tail_of(folder_ / "err"), "two");
+  EXPECT_EQ(read_tail(folder_ / "out"), "one");
+  EXPECT_EQ(read_tail(folder_ / "err"), "two");
 }
 
 TEST_F(RunParts, ALogThatIsTooLongKeepsItsBeginningAndItsEnd) {
@@ -67,7 +67,7 @@ TEST_F(RunParts, ALogThatIsTooLongKeepsItsBeginningAndItsEnd) {
   std::string first;
   std::getline(log, first);
   EXPECT_EQ(first, "first words");
-  EXPECT_EQ(tail_of(folder_ / "err"), "... last words");
+  EXPECT_EQ(read_tail(folder_ / "err"), "... last words");
   const std::string all{std::istreambuf_iterator<char>(log), {}};
   EXPECT_NE(all.find("bytes were cut out here"), std::string::npos);
 }
@@ -76,7 +76,7 @@ TEST_F(RunParts, ALogThatIsTooLongIsFreedWhileItsProcessRuns) {
   Child child(
       {"/bin/sh", "-c", "head -c 100000000 /dev/zero | tr '\\0' x; echo all >&2; exec sleep 1000"},
       folder_ / "out", folder_ / "err");
-  while (tail_of(folder_ / "err") != "all") wait_for_signal(std::chrono::milliseconds(10));
+  while (read_tail(folder_ / "err") != "all") wait_for_signal(std::chrono::milliseconds(10));
   child.poll();
   struct stat state {};
   ASSERT_EQ(stat((folder_ / "out").c_str(), &state), 0);
@@ -91,7 +91,7 @@ TEST_F(RunParts, ALogOfUsualLengthIsWhole) {
 TEST_F(RunParts, TailsDoNotQuoteThatRanksWereEnded) {
   std::ofstream(folder_ / "t") << "rank 1 on a: MPI_Test: truncated\nrank 0 on a: "
                                << ended_by_signal << "\n";
-  EXPECT_EQ(tail_of(folder_ / "t"), "rank 1 on a: MPI_Test: truncated");
+  EXPECT_EQ(read_tail(folder_ / "t"), "rank 1 on a: MPI_Test: truncated");
 }
 
 TEST_F(RunParts, WhatCannotBeStartedIsAnInputError) {
@@ -127,7 +127,7 @@ TEST_F(RunParts, GraceLetsALauncherEndItself) {
   prepare_parent();
   Child child({"/bin/sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done"},
               folder_ / "out", folder_ / "err");
-  while (tail_of(folder_ / "out") != "ready") wait_for_signal(std::chrono::milliseconds(10));
+  while (read_tail(folder_ / "out") != "ready") wait_for_signal(std::chrono::milliseconds(10));
   const Ended ended = child.kill(std::chrono::milliseconds(60000));
   EXPECT_FALSE(ended.signalled);
   EXPECT_EQ(ended.code, 9);
@@ -136,18 +136,18 @@ TEST_F(RunParts, GraceLetsALauncherEndItself) {
 TEST_F(RunParts, TailsAreCutAtAWordAndAreAscii) {
   std::ofstream(folder_ / "t") << std::string(1000, 'a')
                                << " the end\n\nof \x1b[31mit \xc3\xa4\n\n";
-  EXPECT_EQ(tail_of(folder_ / "t", 30), "... the end; of ?[31mit ??");
-  EXPECT_EQ(tail_of(folder_ / "absent"), "");
+  EXPECT_EQ(read_tail(folder_ / "t", 30), "... the end; of ?[31mit ??");
+  EXPECT_EQ(read_tail(folder_ / "absent"), "");
 }
 
 TEST_F(RunParts, TailsBeginBehindTheCaseBeforeWhereverTheyAreCut) {
   std::ofstream(folder_ / "t") << "one said\nend of a" << end_of_case << "\ntwo said\nend of some b"
                                << end_of_case << "\nthree\nsaid\n";
   for (std::size_t bytes = 13; bytes < 100; ++bytes)
-    EXPECT_EQ(tail_of(folder_ / "t", bytes), "three; said") << bytes;
-  EXPECT_EQ(tail_of(folder_ / "t", 8), "... said");
+    EXPECT_EQ(read_tail(folder_ / "t", bytes), "three; said") << bytes;
+  EXPECT_EQ(read_tail(folder_ / "t", 8), "... said");
   std::ofstream(folder_ / "t", std::ios::app) << "end of c" << end_of_case << "\n";
-  EXPECT_EQ(tail_of(folder_ / "t"), "");
+  EXPECT_EQ(read_tail(folder_ / "t"), "");
 }
 
 TEST_F(RunParts, FollowerSeesWholeEventsOnceWhereverTheWritesAreCut) {

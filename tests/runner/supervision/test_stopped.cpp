@@ -38,7 +38,7 @@ TEST(Stopped, NamesTheRankThatDoesNotRun) {
   ASSERT_EQ(waitpid(launcher, &status, WUNTRACED), launcher);
   ASSERT_TRUE(WIFSTOPPED(status));
   const std::vector<Stopped> found = stopped_here(), same = stopped_here(word);
-  const std::string said = text_of(found, {}), elsewhere = text_of(found, {"a", "b", "c", "d"});
+  const std::string said = to_text(found, {}), elsewhere = to_text(found, {"a", "b", "c", "d"});
   kill(launcher, SIGCONT);
   waitpid(launcher, nullptr, 0);
   EXPECT_NE(said.find("rank 3 (process "), std::string::npos) << said;
@@ -53,7 +53,7 @@ TEST(Stopped, NamesTheRankThatDoesNotRun) {
 std::string anywhere(const std::string& script, const std::vector<std::string>& rank_hosts,
                      std::string& unknown) {
   const fixture::Folder folder;
-  return text_of(stopped_anywhere({"/bin/sh", "-c", script + " # $0 $1 $2"}, "assay", "word",
+  return to_text(stopped_anywhere({"/bin/sh", "-c", script + " # $0 $1 $2"}, "assay", "word",
                                   folder.path() / "scratch", rank_hosts, unknown),
                  rank_hosts);
 }

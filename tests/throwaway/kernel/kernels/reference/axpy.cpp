@@ -42,7 +42,7 @@ Result<std::unique_ptr<Operation>> make_axpy(Device&, const Problem& problem, co
   return std::make_unique<Axpy<float>>(axpy);
 }
 
-const Maker add{makers(), kind_of<AxpyProblem>(), &make_axpy, {"direct"}};
+const Maker add{makers(), problem_kind<AxpyProblem>(), &make_axpy, {"direct"}};
 
 }  // namespace
 

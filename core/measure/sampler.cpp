@@ -128,6 +128,8 @@ double Sampler::audit(Audit kind, Verification& verification) noexcept {
   };
   guarded([&] { workload_.begin_audit(kind); });
   const double seconds = extra_run();
+  // A rank whose run failed makes no checks, and those of the others may wait for it.
+  others_agree(false);
   guarded([&] { verification = workload_.end_audit(); });
   if (deadline_) *deadline_ += std::chrono::steady_clock::now() - start;
   return seconds;

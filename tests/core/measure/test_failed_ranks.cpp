@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <exception>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -53,6 +55,38 @@ TEST(MeasureRanks, ARankThatThrowsMakesAllThrow) {
     EXPECT_EQ(others, 2);
     EXPECT_EQ(fine, 0);
   }
+}
+
+/// A workload whose checks of an audited run are collective, as those of a training.
+class CheckedTogether final : public ScriptedWorkload {
+ public:
+  CheckedTogether(std::function<double(int)> seconds, Communicator& ranks)
+      : ScriptedWorkload(std::move(seconds)), ranks_(ranks) {}
+  Verification end_audit() override {
+    ranks_.barrier();
+    return ScriptedWorkload::end_audit();
+  }
+
+ private:
+  Communicator& ranks_;
+};
+
+TEST(MeasureRanks, NoRankWaitsInTheChecksForOneThatFailedInAnAuditedRun) {
+  std::atomic<int> failed = 0;
+  on_threads(3, [&](Communicator& ranks) {
+    CheckedTogether* self = nullptr;
+    CheckedTogether workload(
+        [&](int run) {
+          if (ranks.rank() == 2 && !self->audited_runs.empty() && self->audited_runs.back() == run)
+            throw std::runtime_error("bad block");
+          return 0.05;
+        },
+        ranks);
+    self = &workload;
+    EXPECT_THROW(measure(workload, ranks, {}), std::exception);
+    if (!workload.audits.empty()) ++failed;
+  });
+  EXPECT_EQ(failed, 3);
 }
 
 }  // namespace test_failed_ranks

@@ -31,8 +31,8 @@ bool is_baseline(const std::string& name) {
   return !fs::exists(name) && std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// True if this is the folder of a run that has not ended. Its files are in the form of results,
-/// but are none: rows of ceilings, parts of rows that are to come.
+/// True if this is the folder of a run that has not ended. Its files have the form of results,
+/// but are not results: rows of ceilings, parts of rows that are to come.
 bool is_unfinished_run(const fs::path& folder) {
   return fs::exists(folder / "journal.jsonl") && !fs::exists(folder / "result.json");
 }

@@ -29,8 +29,8 @@ double typical_time(const std::map<std::string, double>& pairs);
 
 /// Gives each node of the pairs the row of its best one: a node is bad if even that is, whatever
 /// the others are. Adds the pairs themselves to fleet.paths. A single pair is a job of several
-/// nodes (fleet.multi_node), of which the graver one counts where its id is there already. `pairs`:
-/// rows of one id by "n1+n2".
+/// nodes (fleet.multi_node), of which the more severe one counts where its id exists already.
+/// `pairs`: rows of one id by "n1+n2".
 void add_pairs(Fleet& fleet, const std::string& id, const std::map<std::string, NodeRow>& pairs);
 
 }  // namespace assay

@@ -136,7 +136,7 @@ class EnsembleCheck {
       const RankedMember& told = summary.ranking[i];
       const std::string place = fmt::format("/summary/ranking/{}", i);
       require(is_member(told.member) && seen.insert(told.member).second, place,
-              "the member is none, or stands twice");
+              "the member does not exist, or is listed twice");
       const Row* const row = last_row(told.member, told.rung);
       const auto quality = quality_in(row);
       require(quality == told.quality, place,
@@ -153,7 +153,7 @@ class EnsembleCheck {
       const UnrankedMember& told = summary.unranked[i];
       const std::string place = fmt::format("/summary/unranked/{}", i);
       require(is_member(told.member) && seen.insert(told.member).second, place,
-              "the member is none, or stands twice");
+              "the member does not exist, or is listed twice");
       expect_unverified(told, place);
       for (int rung = 0; rung < told.rung; ++rung)
         require(!quality_in(last_row(told.member, rung)), place,

@@ -75,8 +75,8 @@ std::map<std::pair<std::string, std::string>, Write> list_writes() {
 /// How a number is written; null if the page does not show it.
 const Write* find_write(const std::string& part, const std::string& name) {
   static const auto writes = list_writes();
-  const auto found = writes.find({part, name});
-  return found == writes.end() ? nullptr : &found->second;
+  const auto write = writes.find({part, name});
+  return write == writes.end() ? nullptr : &write->second;
 }
 
 /// The text of a number, those of a list; null for null.

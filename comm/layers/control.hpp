@@ -64,7 +64,7 @@ class Control {
   /// The tensors that next() has returned in this step.
   const std::vector<int>& order() const { return order_; }
   const ControlCount& count() const { return count_; }
-  /// Each of which this rank sends a message for each tensor, and receives one.
+  /// Ranks to which this one sends a message for each tensor, and from which it receives one.
   std::int64_t neighbours() const {
     return static_cast<std::int64_t>(children_.size()) + (tree_.parent < 0 ? 0 : 1);
   }

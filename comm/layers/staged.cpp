@@ -48,7 +48,7 @@ class Staged final : public ForwardingCommunicator {
     const bool roots = call.root == rank(), broadcast = call.what == Collective::broadcast;
     if (broadcast && roots) copy(host.receive, call.receive);
     if (!broadcast) copy(host.send, call.send);
-    // Also what the last call still copies from the same memory.
+    // This includes copies of the last call from the same memory.
     device_.stream().wait();
     under().run(host, host_stream_);
     const bool written = broadcast ? !roots : call.what != Collective::reduce || roots;

@@ -85,7 +85,7 @@ struct EventTimes {
 void set_costs(const EventTimes& times, std::span<const double> errors, Blame& blame);
 
 /// True if the others have waited for a rank as long as it cost them: in collectives, and in the
-/// calls before, which do not count as their work. Not so where collectives do not wait, or clocks
+/// calls before, which do not count as their work. False where collectives do not wait, or clocks
 /// are wrong.
 bool others_waited(const Blame& blame, const Blame::Rank& rank);
 

@@ -100,8 +100,9 @@ std::vector<Case> filtered_cases(const RunRequest& request, std::vector<Case> ca
   try {
     pattern = request.filter.substr(others ? 1 : 0);
   } catch (const std::regex_error& error) {
-    throw InputError(fmt::format("--benchmark_filter '{}': no regular expression ({}). Mend it.",
-                                 request.filter, error.what()));
+    throw InputError(
+        fmt::format("--benchmark_filter '{}' is not a valid regular expression ({}). Correct it.",
+                    request.filter, error.what()));
   }
   std::erase_if(cases, [&](const Case& each) {
     const bool matches = std::regex_search(each.id, pattern) ||

@@ -43,7 +43,7 @@ inline std::optional<std::vector<double>> margins_there(Prover* prover, Products
     const auto sums =
         sums_there(prover, products, products.columns, {"x"}, inputs, false, rows, shift);
     if (!sums) return std::nullopt;
-    for (const sums::Terms& of : *sums) all.push_back(of.value);
+    for (const sums::Terms& sum : *sums) all.push_back(sum.value);
   }
   return all;
 }

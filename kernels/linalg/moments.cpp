@@ -152,7 +152,7 @@ class MomentsOracle final : public Oracle {
   Products products() const {
     return {.n = n_, .d = d_, .columns = d_ + 1, .shifts = !selects_, .selects = selects_};
   }
-  /// What is taken off x; empty for nothing.
+  /// The shift that is subtracted from x; empty if there is none.
   std::vector<double> shift(const Inputs& inputs) const {
     std::vector<double> all(selects_ ? 0 : static_cast<std::size_t>(d_));
     if (!selects_) inputs.find("shift")->second.fill(0, all);

@@ -9,7 +9,7 @@ namespace {
 /// Roundings of a loss; an exponential errs by some u of its argument.
 constexpr double roundings = 32;
 
-/// Mean over the classes that labels or predictions have: what both have, of what either has.
+/// Mean intersection over union of the classes that occur in labels or predictions.
 double compute_iou(const std::vector<std::int64_t>& counts, std::size_t classes) {
   double sum = 0, present = 0;
   for (std::size_t c = 0; c < classes; ++c) {

@@ -312,7 +312,7 @@ class Training {
       made_.verification.fail(fault + ", in a checkpoint");
   }
 
-  /// All ranks alike, since they have judged the step alike.
+  /// All ranks stop together, since they have judged the step alike.
   void stop_if_diverged() const {
     if (const auto why = why_diverged(trainer_.loss_scale(),
                                       fmt::format("step {} of epoch {}", step_, epoch_ + 1)))

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// Not finite numbers are others' to judge: here both must be.
+/// Other checks judge numbers that are not finite: this one requires that both are or neither is.
 bool agrees(double value, double expected, double bound) {
   if (!std::isfinite(value) || !std::isfinite(expected))
     return std::isfinite(value) == std::isfinite(expected);

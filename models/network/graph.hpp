@@ -59,7 +59,8 @@ struct GraphNode {
   /// The layout that a backend is asked for where activations are nhwc, and the one where also
   /// filters are [oc, kh, kw, ic]; "": there is but one.
   std::string layout, layout_filters_last;
-  /// What this node can make for the next one, or read of the one before; nullptr: nothing.
+  /// The arguments that this node can make for the next one, or read of the one before; nullptr:
+  /// none.
   const SharedArguments *gives = nullptr, *takes = nullptr;
   /// The node that computes `first`, then this one of its result; nothing where no problem is both.
   using Join = std::optional<GraphNode> (*)(const GraphNode& first, const GraphNode& second);

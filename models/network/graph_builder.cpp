@@ -37,13 +37,13 @@ std::optional<GraphNode> join_conv_norm(const GraphNode& conv, const GraphNode& 
       conv.tensors.at("dst") != norm.tensors.at("src"))
     return std::nullopt;
   const ConvNormProblem problem(conv.problem, norm.problem);
-  GraphNode one = norm;
-  one.layer = conv.layer;
-  one.problem = std::make_shared<ConvNormProblem>(problem);
-  one.oracle = conv_norm_oracle(problem);
-  one.join = nullptr;
-  for (const char* name : {"src", "weights"}) one.tensors[name] = conv.tensors.at(name);
-  return one;
+  GraphNode joined = norm;
+  joined.layer = conv.layer;
+  joined.problem = std::make_shared<ConvNormProblem>(problem);
+  joined.oracle = conv_norm_oracle(problem);
+  joined.join = nullptr;
+  for (const char* name : {"src", "weights"}) joined.tensors[name] = conv.tensors.at(name);
+  return joined;
 }
 
 }  // namespace

@@ -92,7 +92,8 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
   executor.poison_scratch(index);
   executor.run_node(index);
   device.stream().wait();
-  // Operations that read a spoilt input later are right by what they read: only the sums tell.
+  // An operation that reads a spoilt input later computes rightly from it: only sums show the
+  // fault.
   for (const auto& [tensor, was] : before)
     if (const ScanResult is = scan_tensor(*tensor);
         is.bad != was.bad || (is.bad == 0 && is.sum != was.sum))

@@ -238,8 +238,9 @@ void Trainer::finish_step(std::optional<double> begun) {
   take_results();
 }
 
-/// By this step's gradients, or, with a lag, by those that wait, in whose place this step's then
-/// wait. They are judged by the loss scale that they were made with, which may be another by now.
+/// Updates with this step's gradients. With a lag, updates with the gradients that wait, and this
+/// step's wait in their place. Gradients are judged by the loss scale that they were made with,
+/// which may have changed since.
 void Trainer::update(StepCheck* check) {
   scale_of_update_ = graph().lags() ? waiting_scale_ : loss_scale_.scale();
   updated_ = scale_of_update_ > 0;
@@ -275,7 +276,7 @@ void Trainer::take_results() {
   average_statistics();
 }
 
-/// By the statistics that leave_results() has copied, which the caller has waited for.
+/// Uses the statistics that leave_results() has copied. The caller has waited for the copy.
 void Trainer::average_statistics() {
   decode(graph().value(graph().batch_statistics).type,
          static_cast<const double*>(results_.get()) + graph().elements(graph().counts),

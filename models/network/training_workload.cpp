@@ -280,12 +280,12 @@ class TrainingWorkload final : public Workload {
     count_step(0, stream_.held() ? stream_.seconds(0, 1) : *trainer_->device_seconds());
   }
 
-  /// Takes the numbers of a step; false: not those of an audited one, which end_audit() judges, nor
-  /// of the first one.
+  /// Records the numbers of a step. False, and nothing is recorded, for an audited step, which
+  /// end_audit() judges, and for the first one.
   bool count_step(double input, double seconds) {
     if (audited_) return false;
     arrivals_.add(*trainer_, stream_.begun(), input, seconds);
-    // By what every step counts, and alike on all ranks, since they have judged the step alike.
+    // All ranks decide alike, since they have judged the step alike.
     if (const LossScale& scale = trainer_->loss_scale(); scale.diverged() || scale.stuck())
       throw WrongResult(diverged_text(scale, made_));
     if (!std::exchange(warm_, true)) return false;  // no batch was ready for the first step

@@ -49,8 +49,8 @@ std::vector<std::string> preloading(const std::string& library) {
   return {"env", "LD_PRELOAD=" + library + (others.empty() ? "" : ":" + others)};
 }
 
-/// The words of the first library of an allocator that the dynamic linker finds, or none. It is
-/// asked itself: it complains on stderr of what it cannot preload, and goes on without.
+/// The words of the first library of an allocator that the dynamic linker finds, or none. The
+/// linker itself is run: it names on stderr a library that it cannot preload, and goes on.
 std::vector<std::string> words_for(const std::string& allocator, const fs::path& scratch) {
   for (const std::string& library : allocator_libraries(allocator)) {
     constexpr std::chrono::seconds patience(30);

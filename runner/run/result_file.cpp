@@ -21,8 +21,9 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
                           const std::vector<std::string>& left_out) {
   if (!record.header)
     throw InputError(
-        "the journal has no event \"run\", which tells of what run its rows are. No result can be "
-        "made of it: start another run.");
+        "the journal has no event \"run\", so the run of its rows is unknown. No result can be "
+        "made "
+        "of it: start another run.");
   RunResult result;
   result.schema = std::move(record.schema);
   result.run = std::move(*record.header);

@@ -71,7 +71,7 @@ class Json(RunTest):
 
     def test_wrong_words_are_refused(self):
         file = self.folder / "google.json"
-        for words, part in ((["--benchmark_filter=nosuch"], "no case matches"), (["--benchmark_filter=("], "no regular expression"),
+        for words, part in ((["--benchmark_filter=nosuch"], "no case matches"), (["--benchmark_filter=("], "is not a valid regular expression"),
                             (["--format", "json"], "google-benchmark"), (["--benchmark_format=csv"], "console"),
                             (["--list", "--benchmark_out", file], "--benchmark_out"), (["--list", "--format", "text"], "--format"),
                             (["--launches", 2, "--benchmark_out", file], "--launches"),

@@ -7,7 +7,8 @@
 # UNITY: its files have no names in common, so that a unity build may compile them together.
 # LAUNCHED: a transport that joins the ranks of a launcher without the help of another (`launched_ranks`).
 # REFERENCE: computes every kind of problem in the plainest way, in row-major order.
-# NETWORKS: has the costly operations of networks on this device, cpu or gpu; --backend auto measures it.
+# NETWORKS: has the costly operations of networks on this device, cpu or gpu; --backend auto measures it. The first by name is
+# the partner of the others.
 # FALLBACK: computes what the chosen backend of a network or an analysis lacks.
 # FOUND is for a caller that has done its own finding. A plugin is never linked by anything.
 function(assay_add_backend name)

@@ -62,7 +62,7 @@ void clamp_to_fences(std::vector<double>& values) {
   for (double& value : values) value = std::clamp(value, low - reach, high + reach);
 }
 
-Stretch find_strongest(std::vector<double> values, Shape shape) {
+Stretch strongest_change(std::vector<double> values, Shape shape) {
   centre(values);
   std::vector<double> sums;
   sum_up(values, sums);
@@ -135,7 +135,7 @@ class Search {
       std::vector<double> part(values_.begin() + static_cast<std::ptrdiff_t>(first),
                                values_.begin() + static_cast<std::ptrdiff_t>(last));
       clamp_to_fences(part);
-      const Stretch change = find_strongest(part, shape);
+      const Stretch change = strongest_change(part, shape);
       if (!(change.strength > 0)) return;
       const double phi = autocorrelation(part, change);
       const double p = probability(innovations(part, phi), shape, level);

@@ -37,6 +37,7 @@ json matrix_json(const Matrix& matrix) {
   for (const assay::Line& line : matrix.table.lines)
     for (const auto& number : line.numbers)
       if (number > 0) positive.push_back(*number);
+  if (positive.empty()) return page_table;
   const double middle = median(positive);
   for (json& line : page_table["lines"])
     for (const json& number : line["numbers"]) {

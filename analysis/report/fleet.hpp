@@ -60,7 +60,7 @@ ExitCode rows_exit_code(const Results& results);
 FleetSummary condense(Results& results);
 
 /// A document of `assay accept`. A page of more than `most_nodes` nodes leaves out the rows that
-/// passed on nodes that passed, and of the others those beyond what it can show; "measure_rows"
+/// passed on nodes that passed, and of the others those beyond what it can show; "rows_of"
 /// then counts a node's rows.
 nlohmann::json condensed_acceptance(Acceptance acceptance);
 

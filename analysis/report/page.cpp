@@ -40,10 +40,11 @@ std::string replaced(const std::string& original, const std::map<char, std::stri
   return text;
 }
 
-/// A list of objects with equal fields becomes an object of lists, which needs a third of the size;
-/// there, texts that repeat become places in a list of them.
+/// A list of objects with equal fields becomes an object of lists, which needs a third of the size.
+/// A column of texts that repeat has each text once, and for each record its index.
 void pack(json& node) {
-  if (node.is_object()) node.erase(packed);  // a file's own would not be one
+  if (node.is_object())
+    node.erase(packed);  // a field of this name in a user's file is no packed list
   if (node.is_structured())
     for (json& part : node) pack(part);
   if (!node.is_array() || node.size() < 2 || !node[0].is_object() || node[0].empty()) return;

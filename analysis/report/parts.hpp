@@ -49,7 +49,8 @@ nlohmann::json environments_part(const Results& results);
 std::string fleet_name(const std::string& system, const ResultEnvironment& environment);
 
 /// Adds NAME_text, its text for people, to each number or list of numbers NAME of this part of the
-/// document that the page shows. The numbers below `under` are written as that is.
+/// document that the page shows. `under`: all numbers are written as the field of
+/// this name is.
 void add_texts(nlohmann::json& part, const std::string& name, const std::string& under = "");
 
 /// The status of the series; "published" for a published number, since Assay has not verified it.

@@ -48,7 +48,8 @@ std::map<std::pair<std::string, std::string>, Write> list_writes() {
   add("rows collectives scaling convergence nodes comparison",
       "median low high p95 p99 seconds alpha fleet_median", human_seconds);
   add("history", "value low high base_s new_s level_s", human_seconds);
-  add("history", "ratio interval", [](double ratio) { return times(1 / ratio); });
+  add("history", "ratio interval",
+      [](double ratio) { return ratio > 0 ? times(1 / ratio) : std::string("–"); });
   add("speedups precision scaling nodes acceptance comparison model",
       "speedup speedups ideal worst_ratio speedup_interval", times);
   add("precision", "low high energy", times);
@@ -79,11 +80,12 @@ const Write* find_write(const std::string& part, const std::string& name) {
   return write == writes.end() ? nullptr : &write->second;
 }
 
-/// The text of a number, those of a list; null for null.
-json texts_of(const json& value, const Write& write) {
+/// The text of a number, or the texts of a list; null for all else.
+json write_texts(const json& value, const Write& write) {
   if (value.is_number()) return write(value);
   json texts;
-  for (const json& number : value) texts.push_back(texts_of(number, write));
+  if (!value.is_array()) return texts;
+  for (const json& number : value) texts.push_back(write_texts(number, write));
   return texts;
 }
 
@@ -101,7 +103,7 @@ void add_texts(json& part, const std::string& name, const std::string& under) {
     if (write == nullptr || value.is_object())
       add_texts(value, name, write == nullptr ? "" : own);
     else if (!value.is_string())
-      texts[key + "_text"] = texts_of(value, *write);
+      texts[key + "_text"] = write_texts(value, *write);
   }
   part.update(texts);
 }

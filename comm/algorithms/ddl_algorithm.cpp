@@ -55,7 +55,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
                                            const Options& options) {
   if (std::string reason = why_not_host("ddl", options); !reason.empty())
     return Unsupported{std::move(reason)};
-  const Topology topology = find_topology(transport);
+  const Topology topology = gather_topology(transport);
   const std::string asked = options.get("levels", "auto");
   std::vector<int> levels = read_levels(asked);
   if (levels.empty() && !topology.equal)

@@ -54,7 +54,7 @@ class Exascale final : public Hybrid {
 
 Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator& intra_node,
                                            const Options& options) {
-  const Topology topology = find_topology(transport);
+  const Topology topology = gather_topology(transport);
   for (std::size_t node = 0; node < topology.nodes.size(); ++node)
     if (topology.nodes[node].size() < 4)
       return Unsupported{"exascale_hybrid needs four ranks on each node (node " +

@@ -36,8 +36,8 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
     return Unsupported{std::move(reason)};
   return scheduled(transport, {"hierarchical",
                                {Collective::allreduce},
-                               [topology = find_topology(transport)](const Call& call,
-                                                                     ScheduleBuilder& builder) {
+                               [topology = gather_topology(transport)](const Call& call,
+                                                                       ScheduleBuilder& builder) {
                                  write(topology, call, builder);
                                }});
 }

@@ -52,7 +52,7 @@ class Horovod final : public Hybrid {
 
 Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator& intra_node,
                                            const Options& options) {
-  const Topology topology = find_topology(transport);
+  const Topology topology = gather_topology(transport);
   Result<IntraNode> inside = IntraNode::make(intra_node, options);
   if (auto* refusal = std::get_if<Unsupported>(&inside)) return std::move(*refusal);
   return hybrid_communicator(

@@ -21,7 +21,7 @@ Group Topology::leaders() const {
   return group;
 }
 
-Topology find_topology(Communicator& ranks) {
+Topology gather_topology(Communicator& ranks) {
   Topology topology;
   topology.nodes.resize(static_cast<std::size_t>(ranks.nodes()));
   const std::vector<double> nodes = all_numbers(ranks.node(), ranks);

@@ -20,6 +20,6 @@ struct Topology {
 };
 
 /// Collective.
-Topology find_topology(Communicator& ranks);
+Topology gather_topology(Communicator& ranks);
 
 }  // namespace assay

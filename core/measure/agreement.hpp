@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/api/communicator.hpp"
@@ -43,9 +45,12 @@ std::vector<double> all_numbers(double mine, Communicator& ranks);
 /// The lists of numbers, or of structs of them, of all ranks, by rank, exactly. Collective.
 template <class Number>
 std::vector<std::vector<Number>> all_lists(const std::vector<Number>& mine, Communicator& ranks) {
+  static_assert(std::is_trivially_copyable_v<Number>);
   std::vector<std::vector<Number>> lists;
   const auto* const bytes = reinterpret_cast<const char*>(mine.data());
   for (const std::string& list : ranks.allgather({bytes, mine.size() * sizeof(Number)})) {
+    if (list.size() % sizeof(Number) != 0)
+      throw std::logic_error("a rank has sent a list of other numbers");
     lists.emplace_back(list.size() / sizeof(Number));
     std::ranges::copy(list, reinterpret_cast<char*>(lists.back().data()));
   }

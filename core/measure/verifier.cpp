@@ -93,7 +93,7 @@ std::uint64_t Verifier::make_seed(Draw draw) const {
   return mixed(setup_.seed, static_cast<std::uint64_t>(draw.number));
 }
 
-std::optional<Values> Verifier::find_part(const Values& whole, const TensorSpec& spec,
+std::optional<Values> Verifier::make_part(const Values& whole, const TensorSpec& spec,
                                           Draw draw) const {
   if (draw.exact || draw.number == 0) return std::nullopt;
   return oracle_.of_later_draw(spec, whole, setup_.reference_budget, make_seed(draw));
@@ -101,7 +101,7 @@ std::optional<Values> Verifier::find_part(const Values& whole, const TensorSpec&
 
 Values Verifier::values(std::size_t set, const TensorSpec& spec, Draw draw) const {
   Values whole = whole_values(set, spec, draw);
-  return find_part(whole, spec, draw).value_or(std::move(whole));
+  return make_part(whole, spec, draw).value_or(std::move(whole));
 }
 
 void Verifier::fill(std::size_t set, Draw draw, double budget_part) {
@@ -120,7 +120,7 @@ bool Verifier::restore(std::size_t set) {
   std::optional<SetState> timed = std::exchange(timed_[set], std::nullopt);
   const Draw draw = states_[set].draw;
   const auto in_part = [&](const TensorSpec& spec) {
-    return is_input(spec) && find_part(whole_values(set, spec, draw), spec, draw);
+    return is_input(spec) && make_part(whole_values(set, spec, draw), spec, draw);
   };
   if (!timed || std::ranges::none_of(buffers_.specs(), in_part)) return false;
   states_[set] = std::move(*timed);

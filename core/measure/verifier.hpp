@@ -80,7 +80,7 @@ class Verifier {
   /// The same before Oracle::of_later_draw.
   Values whole_values(std::size_t set, const TensorSpec& spec, Draw draw) const;
   /// Oracle::of_later_draw of `whole`; nothing if the draw uses all of it.
-  std::optional<Values> find_part(const Values& whole, const TensorSpec& spec, Draw draw) const;
+  std::optional<Values> make_part(const Values& whole, const TensorSpec& spec, Draw draw) const;
   void write(std::size_t set, const std::function<bool(const TensorSpec&)>& chosen) const;
   std::uint64_t make_seed(Draw draw) const;
   /// The data of the inputs of a set, and of outputs that are checked whole (Oracle::whole).

@@ -101,7 +101,8 @@ class Workload {
   /// options decide.
   virtual int samples() const { return 0; }
   /// An audit at an unannounced moment: begin_audit(), then reset() and run() as for a sample, then
-  /// end_audit(), which checks the results of that run. Collective.
+  /// end_audit(), which checks the results of that run. Collective: if the run fails on one rank,
+  /// end_audit() is called on none.
   virtual void begin_audit(Audit kind) = 0;
   virtual Verification end_audit() = 0;
   /// Makes all checks, then writes the data of the timed runs (full significands). Collective.

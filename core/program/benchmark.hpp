@@ -135,7 +135,8 @@ Case make_case(const Benchmark& benchmark, Settings settings, const RankCount& s
 class OperationBenchmark : public Benchmark {
  public:
   /// Completes the settings of a case, as Benchmark::complete() does, and makes its problem.
-  /// `threads` are the case's; 0 if its text is none (auto): then it sets both.
+  /// `threads`: the case's; 0 if the text is not a number (auto): then both it and the setting are
+  /// set.
   virtual std::unique_ptr<Problem> make_problem(Settings& settings, int& threads) const = 0;
   virtual std::unique_ptr<Oracle> oracle(const Problem& problem) const = 0;
   std::any complete(Settings& settings, const RankCount& started) const final;

@@ -189,7 +189,7 @@ struct Row {
   std::vector<RowBaseline> further_baselines{};
   std::string baseline_reason{};
   bool published = false;
-  bool of_bracket = false;  ///< of no result: it is written without its place, samples and ceiling
+  bool of_bracket = false;  ///< written without launch, samples, energy and ceiling
   std::string citation{}, note{}, projection{}, incomparable{}, comparable_within{};
   Boxed<RowPrinted> printed{};
   nlohmann::json rest = nlohmann::json::object();

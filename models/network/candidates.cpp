@@ -195,8 +195,8 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
                      answers[1], most);
 }
 
-/// Puts the candidates with sums of the node and of the one behind it first, or leaves them out if
-/// without them both are faster.
+/// Puts the candidates with sums first, of the node `before` and of the next one; leaves them out
+/// if the two nodes are faster without.
 void Executor::choose_sums(std::size_t before, Communicator& ranks) {
   double best[] = {0, 0};  // without, with them
   for (const std::size_t node : {before, before + 1}) {

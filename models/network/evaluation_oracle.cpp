@@ -29,7 +29,7 @@ struct Answer {
 };
 
 /// True if an image is answered right; of logits that rounding may exchange, either answer is.
-Answer find_answer(std::span<const double> logits, std::size_t label, double u) {
+Answer judge_answer(std::span<const double> logits, std::size_t label, double u) {
   const ClaimedLoss loss = claimed_cross_entropy(logits, label, 0, u);
   Answer answer{loss.value, loss.bound, 1, 0};
   double size = 0;
@@ -43,12 +43,12 @@ Answer find_answer(std::span<const double> logits, std::size_t label, double u) 
 }
 
 /// The answer for sample `i` of a batch that an executor has run. `outputs`: the network's of it.
-Answer find_answer(const Executor& executor, const Batch& batch, const DataClaims& claims,
-                   std::size_t i, std::span<const double> outputs) {
+Answer judge_answer(const Executor& executor, const Batch& batch, const DataClaims& claims,
+                    std::size_t i, std::span<const double> outputs) {
   const Graph& graph = executor.graph();
   const double u = unit_roundoff(graph.value(graph.losses).type);
   if (claims.labels == Labels::per_sample)
-    return find_answer(outputs, static_cast<std::size_t>(batch.labels[i]), u);
+    return judge_answer(outputs, static_cast<std::size_t>(batch.labels[i]), u);
   if (claims.labels == Labels::per_pixel) {
     const std::size_t pixels = outputs.size() / claims.class_factors.size();
     const std::span<const std::int64_t> own = batch.labels.subspan(i * pixels, pixels);
@@ -104,7 +104,7 @@ void EvaluationOracle::judge_results(const Executor& executor, const Batch& batc
   for (std::size_t i = 0; i < losses.size(); ++i) {
     if (batch.samples[i] < 0) continue;
     const Answer expected =
-        find_answer(executor, batch, data_.claims(), i, std::span(logits).subspan(i * size, size));
+        judge_answer(executor, batch, data_.claims(), i, std::span(logits).subspan(i * size, size));
     checked_ += 2;
     if (!agrees(losses[i], expected.loss, expected.bound))
       return note(fmt::format("the loss of image {} of a validated batch is {} (expected {})", i,

@@ -139,6 +139,13 @@ bool Executor::Candidate::shares(const TensorSpec& spec) const {
   return shared != nullptr && std::ranges::count(shared->names, spec.name) > 0;
 }
 
+std::map<std::string, std::size_t> Executor::Candidate::shared_bytes() const {
+  std::map<std::string, std::size_t> all;
+  for (const TensorSpec& spec : operation->arguments())
+    if (shares(spec)) all[spec.name] = spec.bytes;
+  return all;
+}
+
 void Executor::Candidate::count_scratch() {
   for (const TensorSpec& spec : operation->arguments()) {
     if (!is_scratch(spec) || shares(spec)) continue;
@@ -179,9 +186,8 @@ void Executor::allocate() {
   std::size_t of_sums = 0;
   for (const std::size_t first : summed_) {
     sums_at_[first] = sums_at_[first + 1] = of_sums;
-    const Candidate& giver = candidates_[first].back();
-    for (const TensorSpec& spec : giver.operation->arguments())
-      if (giver.shares(spec)) of_sums += in_lines(spec.bytes);
+    for (const auto& [name, bytes] : candidates_[first].back().shared_bytes())
+      of_sums += in_lines(bytes);
   }
   bytes_ = arena_bytes_ + persistent + of_sums;
   if (bytes_ > device_->memory_available())

@@ -167,8 +167,10 @@ class Executor {
     bool has_prologue = false;                ///< needs Operation::prologue before each run
     std::size_t scratch = 0;                  ///< bytes of workspaces and saved tensors
     EarlyBegins early{};  ///< when it was timed, alone or as the first of several nodes
-    bool shares(const TensorSpec& spec) const;  ///< the argument is one of `shared`
-    void count_scratch();                       ///< of the operation: `scratch` and `has_prologue`
+    bool shares(const TensorSpec& spec) const;
+    /// Bytes of the shared arguments, by name.
+    std::map<std::string, std::size_t> shared_bytes() const;  ///< the argument is one of `shared`
+    void count_scratch();  ///< of the operation: `scratch` and `has_prologue`
   };
 
   static int make_key(Phase phase, bool swapped) {

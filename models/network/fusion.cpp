@@ -72,7 +72,7 @@ class InParts final : public Operation {
   std::size_t between_bytes_ = 0;
 };
 
-/// True if the second node can read what the first one makes beside its result, its input.
+/// True if `after` reads the result of `before` and the arguments that `before` can make beside it.
 bool is_given(const GraphNode& before, const GraphNode& after) {
   return after.takes != nullptr && before.gives == after.takes && before.summed == Graph::none &&
          before.tensors.at("dst") == after.tensors.at("src");
@@ -171,6 +171,10 @@ void Executor::add_sums(Plugins& plugins, Communicator& ranks) {
         not_fused_ = refusal->reason;
     auto *const a = std::get_if<Candidate>(&first), *const b = std::get_if<Candidate>(&second);
     if (a == nullptr || b == nullptr) continue;
+    if (a->shared_bytes() != b->shared_bytes()) {
+      not_fused_ = by.backend + " makes other sums than it reads";
+      continue;
+    }
     for (std::size_t node = i; told && node < i + 2; ++node) candidates_[node].clear();
     candidates_[i].push_back(std::move(*a));
     candidates_[i + 1].push_back(std::move(*b));

@@ -39,8 +39,8 @@ struct GraphValue {
 enum class Phase { forward, backward, accumulate, update };
 const std::string& name(Phase phase);
 
-/// Arguments of two operations, if a setting asks both: the first makes them beside its result, and
-/// the second, which follows it, reads them.
+/// Arguments that the first of two operations makes beside its result and the second reads. A
+/// setting asks both for them.
 struct SharedArguments {
   const char *setting, *value;
   std::vector<std::string> names;
@@ -59,8 +59,8 @@ struct GraphNode {
   /// The layout that a backend is asked for where activations are nhwc, and the one where also
   /// filters are [oc, kh, kw, ic]; "": there is but one.
   std::string layout, layout_filters_last;
-  /// The arguments that this node can make for the next one, or read of the one before; nullptr:
-  /// none.
+  /// Arguments that this node can make for the next one (gives), or read from the one before
+  /// (takes); nullptr: none.
   const SharedArguments *gives = nullptr, *takes = nullptr;
   /// The node that computes `first`, then this one of its result; nothing where no problem is both.
   using Join = std::optional<GraphNode> (*)(const GraphNode& first, const GraphNode& second);

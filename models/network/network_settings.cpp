@@ -151,7 +151,7 @@ void complete_optimizer(Settings& settings, Learning& learning) {
 }
 
 /// Candidates for each operation, in the order of preference.
-std::vector<std::string> parse_backends(const std::string& backend, const std::string& device) {
+std::vector<std::string> choose_backends(const std::string& backend, const std::string& device) {
   std::vector<std::string> all = dimension::list_backends("networks on " + device);
   if (device != "cpu") return backend == measured ? all : std::vector{backend};
   if (std::ranges::count(dimension::list_backends("reference"), backend) > 0) return {backend};
@@ -171,7 +171,7 @@ void read_trainer(const SettingsReader& reader, TrainerSettings& trainer) {
   trainer.control = read_control(reader.text("control"));
   trainer.learning.narrow_gradients = reader.is("weight_gradients", "16bit");
   trainer.executor.wide_products = !reader.is("emulate", "none");
-  trainer.executor.backends = parse_backends(reader.text("backend"), reader.text("device"));
+  trainer.executor.backends = choose_backends(reader.text("backend"), reader.text("device"));
   trainer.executor.measured = reader.is("backend", measured);
   trainer.executor.device = reader.text("device");
 }

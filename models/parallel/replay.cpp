@@ -101,7 +101,7 @@ class Replay {
   /// True if the server's next update was made: its gradient is there, or all of its weights are.
   bool apply_next(ReplayedServer& server) {
     const AppliedGradient& next = server.log[server.next];
-    Gradient* const gradient = find_gradient({next.worker, next.step}, next.scale);
+    Gradient* const gradient = compute_gradient({next.worker, next.step}, next.scale);
     if (gradient == nullptr) return false;
     // One in the middle. Skipped ones leave nothing to compare.
     const bool checked =
@@ -153,7 +153,7 @@ class Replay {
   }
 
   /// nullptr if a version that it was made at is not there yet.
-  Gradient* find_gradient(const OfStep& step, double scale) {
+  Gradient* compute_gradient(const OfStep& step, double scale) {
     if (const auto known = gradients_.find(step); known != gradients_.end()) return &known->second;
     const std::vector<ReadPart>& reads = reads_[step];
     for (const ReadPart& read : reads)

@@ -53,7 +53,7 @@ std::string why_not_servers(const WayParts& parts) {
 }
 
 /// The sums are in the memory of the undivided network.
-std::shared_ptr<void> find_gradient(Trainer& whole, const WeightsPart& part) {
+std::shared_ptr<void> gradient_memory(Trainer& whole, const WeightsPart& part) {
   const ValueIndex value = whole.graph().batch_gradients;
   const std::shared_ptr<void> all = whole.executor().memory(value);
   const std::size_t first =
@@ -84,7 +84,7 @@ Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
     const WeightsPart& part = roles.parts[static_cast<std::size_t>(server)];
     PartUpdate::Gradients gradients(static_cast<std::size_t>(roles.workers));
     if (rank < roles.workers)  // where its own pass makes it
-      gradients[static_cast<std::size_t>(rank)] = find_gradient(parts.whole, part);
+      gradients[static_cast<std::size_t>(rank)] = gradient_memory(parts.whole, part);
     return PartUpdate::make(parts.whole, part, parts.plugins, gradients);
   });
   if (auto* refusal = std::get_if<Unsupported>(&update)) return std::move(*refusal);

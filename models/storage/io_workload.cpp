@@ -105,7 +105,7 @@ void IoWorkload::run(Stream&) {
   } catch (...) {
     ran_ = false;
     if (!checked_) throw;
-    failure_ = std::current_exception();  // the other ranks wait in end_audit()
+    failure_ = std::current_exception();  // end_audit() tells it to the other ranks
   }
 }
 

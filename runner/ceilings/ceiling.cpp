@@ -92,16 +92,16 @@ class Ceilings {
   std::optional<Rate> bandwidth(std::size_t level, std::string& why) const {
     const auto measures = [&](const Row& row) {
       return (kernel(row, "read") || kernel(row, "triad") || kernel(row, "copy")) &&
-             row.parameter("precision") == "fp64" && find_level(find_bytes(row), levels_) == level;
+             row.parameter("precision") == "fp64" && find_level(working_set(row), levels_) == level;
     };
     // The largest arrays in memory that there was room for count: the cache holds more of smaller
     // ones.
     double largest = 0;
     if (level == levels_.size())
       for (const Row* row : rows_)
-        if (measures(*row) && row->is_ok()) largest = std::max(largest, find_bytes(*row));
+        if (measures(*row) && row->is_ok()) largest = std::max(largest, working_set(*row));
     std::optional<Rate> rate =
-        most([&](const Row& row) { return measures(row) && 2 * find_bytes(row) >= largest; },
+        most([&](const Row& row) { return measures(row) && 2 * working_set(row) >= largest; },
              &RowProblem::bytes, why);
     // The data sheet, where there is one, is the least.
     if (rate && level == levels_.size() && !place_.is_processor())
@@ -122,7 +122,7 @@ class Ceilings {
            (!device_.empty() && probe.rest.value("measured_on", json()) == device_);
   }
   /// The working set of the ranks that share the levels.
-  double find_bytes(const Row& probe) const {
+  double working_set(const Row& probe) const {
     return ranks_.here * probe.problem.bytes.value_or(0) / probe.problem.passes.value_or(1);
   }
 

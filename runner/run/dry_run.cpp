@@ -52,7 +52,7 @@ Preview make_preview(RunPlan plan, const json& hardware) {
       plan.resume && std::filesystem::exists(journal)) {
     const RunRecord earlier = read_run(journal);
     recall(plan, earlier);
-    finished = find_finished(plan, earlier);
+    finished = check_finished(plan, earlier);
   }
   const std::vector<PlannedBenchmark> benchmarks = asked(plan);
   std::size_t cases = 0;

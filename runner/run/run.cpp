@@ -110,7 +110,7 @@ void prepare(Side& side) {
   const fs::path& folder = plan.campaign.folder;
   const RunRecord earlier = earlier_record(folder, plan.resume);
   recall(plan, earlier);
-  Finished finished = find_finished(plan, earlier);
+  Finished finished = check_finished(plan, earlier);
   side.environment = capture_environment();
   const ResultEnvironment environment = side.environment;
   check_machine(plan, environment, earlier);

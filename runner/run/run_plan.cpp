@@ -210,7 +210,7 @@ void recall(RunPlan& plan, const RunRecord& earlier) {
   if (earlier.header) adopt(plan, *earlier.header);
 }
 
-Finished find_finished(const RunPlan& plan, const RunRecord& earlier) {
+Finished check_finished(const RunPlan& plan, const RunRecord& earlier) {
   Finished finished;
   std::vector<Row> rows;
   for (const RecordedRow& recorded : earlier.rows) rows.push_back(recorded.row);

@@ -70,7 +70,7 @@ RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>&
 void recall(RunPlan& plan, const RunRecord& earlier);
 /// The finished cases of the interrupted run. InputError, naming the difference, if it is another
 /// run.
-Finished find_finished(const RunPlan& plan, const RunRecord& earlier);
+Finished check_finished(const RunPlan& plan, const RunRecord& earlier);
 /// InputError if the cases of a resumed run have changed (an edited problem list).
 void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
                  const RunRecord& earlier);

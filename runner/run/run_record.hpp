@@ -25,7 +25,7 @@ struct ProcessKey {
 struct RunEvent {
   std::string kind{};       ///< "launch", "begin", "row", "end", "given_up", …
   std::string benchmark{};  ///< of a launch, an end, an abandoned process
-  std::string schema{};     ///< of the results of a launch
+  std::string schema{};     ///< of the result files that the rows of a launch follow
   std::string id{};         ///< of the case that begins
   std::optional<std::int64_t> launch{}, attempt{}, rows{};
   std::optional<Row> row{};

@@ -72,7 +72,7 @@ class CheckedTogether final : public ScriptedWorkload {
 };
 
 TEST(MeasureRanks, NoRankWaitsInTheChecksForOneThatFailedInAnAuditedRun) {
-  std::atomic<int> failed = 0;
+  std::atomic<int> told = 0;
   on_threads(3, [&](Communicator& ranks) {
     CheckedTogether* self = nullptr;
     CheckedTogether workload(
@@ -83,10 +83,14 @@ TEST(MeasureRanks, NoRankWaitsInTheChecksForOneThatFailedInAnAuditedRun) {
         },
         ranks);
     self = &workload;
-    EXPECT_THROW(measure(workload, ranks, {}), std::exception);
-    if (!workload.audits.empty()) ++failed;
+    try {
+      measure(workload, ranks, {});
+    } catch (const std::exception& error) {
+      told += std::string(error.what()).find("bad block") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_FALSE(workload.audits.empty());
   });
-  EXPECT_EQ(failed, 3);
+  EXPECT_EQ(told, 3);
 }
 
 }  // namespace test_failed_ranks

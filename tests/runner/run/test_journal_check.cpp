@@ -65,7 +65,7 @@ class JournalCheck : public testing::Test {
     const RunRecord record = read_run(file_);
     RunPlan plan = plan_of_suite(suite_.string());
     recall(plan, record);
-    find_finished(plan, record);
+    check_finished(plan, record);
     check_machine(plan, capture_environment(), record);
     const json result = make_run_result(record, {});
     EXPECT_EQ(schema_errors(result, "result", ""), std::vector<std::string>{});

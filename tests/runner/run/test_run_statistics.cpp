@@ -31,10 +31,10 @@ TEST(RunStatistics, AResultHasThoseOfItsRows) {
 TEST(RunStatistics, NoRunGoesOnWithOthers) {
   const RunPlan plan;
   json run = begin(plan);
-  EXPECT_TRUE(find_finished(plan, make_record({run})).empty());
+  EXPECT_TRUE(check_finished(plan, make_record({run})).empty());
   run["statistics"] = 7;
   try {
-    find_finished(plan, make_record({run}));
+    check_finished(plan, make_record({run}));
     FAIL() << "rows of two versions would stand in one file";
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("statistics was 7 there, now it is 1"),
@@ -42,7 +42,7 @@ TEST(RunStatistics, NoRunGoesOnWithOthers) {
         << error.what();
   }
   run.erase("statistics");
-  EXPECT_TRUE(find_finished(plan, make_record({run})).empty()) << "version 1 was not named yet";
+  EXPECT_TRUE(check_finished(plan, make_record({run})).empty()) << "version 1 was not named yet";
 }
 
 }  // namespace test_run_statistics

@@ -1,10 +1,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "analysis/plugin_probe.hpp"
 #include "cli/commands.hpp"
 #include "core/machine/environment.hpp"
 #include "core/program/plugins.hpp"
+#include "runner/supervision/plugin_probe.hpp"
 
 namespace assay {
 

@@ -10,7 +10,6 @@
 
 #include "analysis/accept/criteria.hpp"
 #include "analysis/number_formats.hpp"
-#include "analysis/plugin_probe.hpp"
 #include "analysis/table/summary.hpp"
 #include "analysis/text_table.hpp"
 #include "cli/commands.hpp"
@@ -25,6 +24,7 @@
 #include "runner/launch/programs.hpp"
 #include "runner/launch/site.hpp"
 #include "runner/supervision/child.hpp"
+#include "runner/supervision/plugin_probe.hpp"
 
 namespace assay {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/plugin_probe.hpp"
 #include "core/program/command.hpp"
+#include "runner/supervision/plugin_probe.hpp"
 
 namespace assay {
 

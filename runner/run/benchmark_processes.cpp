@@ -5,10 +5,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "analysis/plugin_probe.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/plugins.hpp"
 #include "runner/supervision/child.hpp"
+#include "runner/supervision/plugin_probe.hpp"
 
 namespace assay {
 

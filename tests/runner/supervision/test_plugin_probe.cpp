@@ -1,5 +1,5 @@
 // A plugin that aborts or hangs while it starts costs its own line.
-#include "analysis/plugin_probe.hpp"
+#include "runner/supervision/plugin_probe.hpp"
 
 #include <gtest/gtest.h>
 

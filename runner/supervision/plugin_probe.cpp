@@ -1,4 +1,4 @@
-#include "analysis/plugin_probe.hpp"
+#include "runner/supervision/plugin_probe.hpp"
 
 #include "core/base/trial.hpp"
 #include "core/result/json_fields.hpp"

@@ -1,5 +1,9 @@
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
 #include "analysis/blame_table.hpp"
 #include "analysis/page.hpp"
+#include "analysis/series.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/error.hpp"
 
@@ -40,14 +44,24 @@ std::string blame_text(const Results& results, const TableOptions& options) {
 std::string blame_csv(const Results& results, const TableOptions& options) {
   std::vector<nlohmann::json> records;
   for (const auto& [result, row] : rows_with_blame(results, options)) {
-    const nlohmann::json blame = *row.blame;
-    for (nlohmann::json record : blame.value("ranks", nlohmann::json::array())) {
-      record.update({{"result", result},
-                     {"id", row.id},
-                     {"launch", row.launch},
-                     {"seconds", blame.at("seconds")}});
-      records.push_back(std::move(record));
-    }
+    for (const Blame::Rank& rank : row.blame->ranks)
+      records.push_back({{"result", result},
+                         {"id", row.id},
+                         {"launch", row.launch},
+                         {"rank", rank.rank},
+                         {"host", rank.host},
+                         {"place", rank.place},
+                         {"seconds", row.blame->seconds},
+                         {"last", static_cast<std::int64_t>(rank.last)},
+                         {"cost_s", rank.cost_s},
+                         {"low_s", rank.low_s},
+                         {"high_s", rank.high_s},
+                         {"input_s", rank.input_s},
+                         {"compute_s", rank.compute_s},
+                         {"network_s", rank.network_s},
+                         {"wait_s", rank.wait_s},
+                         {"processor_s", rank.processor_s},
+                         {"ready_s", number_or_null(rank.ready_s)}});
   }
   return make_csv(
       {"result", "id", "launch", "rank", "host", "place", "seconds", "last", "cost_s", "low_s",

@@ -299,7 +299,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   const std::optional<SignalNote> note_of_end = last_note(request, ranks);
   // Tells which rank a process is.
   const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));
-  journal.begin(command, started, environment, processes);
+  const RunHeader header = own_header(benchmark, request, command, started);
+  journal.begin(header, environment, processes);
   const std::vector<Row> rows =
       CaseLoop(ranks, benchmark, request, plugins, baselines, journal).measure(cases);
   const json after = capture_volatile();  // beside the state before: what the run has done to it
@@ -311,7 +312,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   if (speaks && !mixed.empty()) tell_mixed(benchmark, mixed);
   if (ranks.broadcast(mixed.empty() ? 0 : 1) > 0) code = gravest(code, ExitCode::incomparable);
   if (speaks && !request.out.empty()) {
-    json result = make_result(own_header(benchmark, request, command, started));
+    json result = make_result(header);
     result["environments"] = json::array({environment});
     result["environments"][0]["volatile_after"] = after;
     result["rows"] = rows;

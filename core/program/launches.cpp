@@ -127,11 +127,7 @@ bool ended(const std::vector<json>& events, int launch) {
 }
 
 /// The result of all launches: one environment each.
-json assemble_result(const std::vector<json>& events, const Benchmark& benchmark,
-                     const RunRequest& request, const std::string& command,
-                     const std::string& started) {
-  RunHeader header = own_header(benchmark, request, command, started);
-  header.launches = request.launches;
+json assemble_result(const std::vector<json>& events, const RunHeader& header) {
   json result = make_result(header);
   json& environments = result["environments"];
   environments = json::array();
@@ -189,7 +185,8 @@ std::vector<std::string> launch_arguments(const Benchmark& benchmark, int argc,
 int run_launches(const Benchmark& benchmark, const RunRequest& request,
                  const std::vector<std::string>& arguments, const std::string& command) {
   check_files(benchmark, request);
-  const std::string program = "assay-" + benchmark.name(), started = utc_now();
+  const std::string program = "assay-" + benchmark.name();
+  const RunHeader header = own_header(benchmark, request, command, utc_now());
   const auto journal = own_journal(request);
   HeldSignals signals;
   std::optional<JournalHold> hold;
@@ -197,14 +194,7 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
     hold.emplace(*journal);
     // Alone up to its first line, which then says to others that it is taken.
     Journal(*journal, Journal::Writers::one)
-        .append({{"event", "run"},
-                 {"id", benchmark.name() + "-" + started},
-                 {"suite", request.suite},
-                 {"command", command},
-                 {"seed", request.seed},
-                 {"started", started},
-                 {"launches", request.launches},
-                 {"environment", capture_environment()}});
+        .append(begin_event(header, false, capture_environment()));
   }
   ExitCode code = ExitCode::ok;
   for (int launch = 0; launch < request.launches; ++launch) {
@@ -232,8 +222,7 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
     code = gravest(code, its_code);
   }
   if (!journal) return static_cast<int>(code);
-  write_result(assemble_result(read_journal(*journal), benchmark, request, command, started),
-               request);
+  write_result(assemble_result(read_journal(*journal), header), request);
   std::error_code stays;
   fs::remove(*journal, stays);
   return static_cast<int>(code);

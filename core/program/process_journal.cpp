@@ -48,23 +48,15 @@ void ProcessJournal::note(const char* event, json fields) {
   append(fields);
 }
 
-void ProcessJournal::begin(const std::string& command, const std::string& started,
-                           const json& environment,
+void ProcessJournal::begin(const RunHeader& header, const json& environment,
                            const std::vector<std::string>& rank_processes) {
-  if (own_journal(request_))
-    append({{"event", "run"},
-            {"id", benchmark_ + "-" + started},
-            {"suite", request_.suite},
-            {"command", command},
-            {"seed", request_.seed},
-            {"started", started},
-            {"environment", environment}});
+  if (own_journal(request_)) append(begin_event(header, false, environment));
   note("launch", {{"benchmark", benchmark_},
                   {"schema", result_schema},
                   {"environment", environment},
                   {"rank_processes", rank_processes},
-                  {"command", command},
-                  {"started", started}});
+                  {"command", *header.command},
+                  {"started", *header.started}});
 }
 
 }  // namespace assay

@@ -25,9 +25,10 @@ class ProcessJournal final {
   /// is removed when the process ends, also by a signal, before a row is finished; later a signal
   /// makes the process say how its rows become a result.
   void open();
-  /// Writes what is known when the process begins. `rank_processes`: the process ids of all ranks.
-  void begin(const std::string& command, const std::string& started,
-             const nlohmann::json& environment, const std::vector<std::string>& rank_processes);
+  /// Writes what is known when the process begins. `header`: of the result, if the program makes it
+  /// by itself. `rank_processes`: the process ids of all ranks.
+  void begin(const RunHeader& header, const nlohmann::json& environment,
+             const std::vector<std::string>& rank_processes);
   /// Appends an event with the launch and the attempt of the process.
   void note(const char* event, nlohmann::json fields);
   /// Appends an event. If the program's own journal cannot be written, says so on stderr and goes

@@ -101,6 +101,7 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
   };
   header.scale = of_all_cases("scale");
   header.allocator = of_all_cases("allocator");
+  if (request.launches > 1) header.launches = request.launches;
   // Options that differ from the defaults, so that the row can be measured again.
   const RunRequest standard;
   const auto note = [](auto& option, const auto& value, const auto& otherwise) {

@@ -25,7 +25,7 @@ std::string where_rows_are(const std::filesystem::path& journal);
 /// The message on stderr if a signal ends the program: where_rows_are().
 std::string recovery_note(const std::string& program, const std::filesystem::path& journal);
 
-/// The head of the result of a program that runs by itself.
+/// The head of the result of a program that runs by itself, and of its journal.
 RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
                      const std::string& command, const std::string& started);
 

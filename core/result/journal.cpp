@@ -254,6 +254,12 @@ JournalHold::JournalHold(const std::filesystem::path& journal)
   }
 }
 
+json begin_event(const RunHeader& header, bool resumed, const json& environment) {
+  json event = header;
+  event.update({{"event", resumed ? "resume" : "run"}, {"environment", environment}});
+  return event;
+}
+
 bool is_being_written(const std::filesystem::path& file) {
   const auto is_locked = [](const std::filesystem::path& path) {
     const FileDescriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));

@@ -7,7 +7,7 @@
 //
 // The events (results-schema/journal.schema.json describes their fields):
 //
-//   run       header of the run, written by `assay run`
+//   run       header of the run, written by `assay run` or by a program that runs by itself
 //   launch    a process has started; has its environment
 //   begin     a case has begun
 //   row       a case has ended; its row ("environment" gets its value when the result is made)
@@ -21,6 +21,7 @@
 
 #include "core/base/file_descriptor.hpp"
 #include "core/base/temporary.hpp"
+#include "core/result/run_header.hpp"
 
 namespace assay {
 
@@ -64,6 +65,10 @@ class JournalHold {
   Temporary file_;
   FileDescriptor lock_;
 };
+
+/// The event with which the journal of a run begins or, if `resumed`, with which it is continued.
+nlohmann::json begin_event(const RunHeader& header, bool resumed,
+                           const nlohmann::json& environment);
 
 /// True if a process that writes the journal alone (Writers::one), or holds it, is still running.
 /// False where the file system has no locks.

@@ -50,12 +50,6 @@ RunEvent abandoned_event(const ProcessKey& process, std::size_t rows) {
           .rows = static_cast<std::int64_t>(rows)};
 }
 
-json begin_event(const RunHeader& header, bool resumed, const json& environment) {
-  json event = header;
-  event.update({{"event", resumed ? "resume" : "run"}, {"environment", environment}});
-  return event;
-}
-
 bool may_be_repeated(const Row& row) { return row.status == "failed" || row.status == "timeout"; }
 
 namespace {

@@ -42,9 +42,6 @@ void from_json(const nlohmann::json& json, RunEvent& event);
 RunEvent row_event(Row row);
 /// The event "given_up": the process was abandoned when it had written `rows` rows.
 RunEvent abandoned_event(const ProcessKey& process, std::size_t rows);
-/// The event with which the journal of a run begins or, if `resumed`, with which it is continued.
-nlohmann::json begin_event(const RunHeader& header, bool resumed,
-                           const nlohmann::json& environment);
 
 /// A row, and the indices of the brackets that were measured before and after it in its session: a
 /// measurement before an interruption says nothing of the machine after it.

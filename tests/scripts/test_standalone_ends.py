@@ -5,7 +5,7 @@ import pathlib
 import signal
 import subprocess
 
-from run_helper import ASSAY, CONV, SMALL, RunTest, event_of, group, main
+from run_helper import ASSAY, BIN, CONV, SMALL, RunTest, event_of, group, main
 
 
 class Ends(RunTest):
@@ -96,6 +96,28 @@ class Ends(RunTest):
         self.assertLess(done.returncode, 0)
         self.assertEqual(len(self.finished()), 1)
         self.recover(self.finished())
+
+    def test_the_head_is_that_of_a_run_that_ends(self):
+        """Without the scale and the timing options nobody could repeat the rows."""
+        words = [BIN / "assay-kmeans", "--problem", "n400d4", "--clusters", "2,3", "--threads", 1, "--scale", "1/4", "--allocator", "system",
+                 "--max-time", 0.5, "--precision-target", 1e-6, "--out", self.file]
+        for more in ((), ("--launches", 2)):
+            with self.subTest(more):
+                heads = []
+                for ends in (False, True):
+                    process = subprocess.Popen([str(word) for word in (*words, *more)], env=self.environment(), stdout=subprocess.DEVNULL,
+                                               stderr=subprocess.DEVNULL)
+                    if not ends:
+                        self.wait_until(lambda: len(self.finished()) == 1)
+                        process.terminate()
+                    self.assertEqual(process.wait(), 0 if ends else -signal.SIGTERM)
+                    if not ends:
+                        self.command(ASSAY, "recover", self.journal_file, code=0)
+                    head = json.loads(self.file.read_text())["run"]
+                    self.file.unlink()
+                    heads.append({name: value for name, value in head.items() if name not in ("id", "started", "finished", "resumed")})
+                self.assertEqual(*heads)
+                self.assertEqual([heads[0][name] for name in ("scale", "allocator", "max_time", "precision_target")], ["1/4", "system", 0.5, 1e-6])
 
     def test_a_program_that_ends_by_itself_leaves_its_result_alone(self):
         self.command(*self.words("direct"), code=0)

@@ -4,6 +4,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/machine/environment.hpp"
+#include "core/result/journal.hpp"
 #include "runner/run/result_file.hpp"
 #include "runner/run/run_plan.hpp"
 

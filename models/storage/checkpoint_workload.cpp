@@ -43,8 +43,10 @@ class ShardWorkload : public IoWorkload {
   using IoWorkload::IoWorkload;
 
  protected:
-  std::int64_t mine() const { return setup_.claims.count_bytes(ranks_.rank()); }
-  std::int64_t theirs() const { return setup_.claims.count_bytes(source()); }
+  std::int64_t mine() const { return setup_.settings.bytes_of(ranks_.rank()); }
+  /// Bytes of the shards that it writes and reads.
+  std::int64_t claimed_mine() const { return setup_.claims.count_bytes(ranks_.rank()); }
+  std::int64_t claimed_theirs() const { return setup_.claims.count_bytes(source()); }
   std::filesystem::path own_file() const { return folder_->find_file(ranks_.rank()); }
   std::filesystem::path source_file() const { return folder_->find_file(source()); }
 
@@ -77,9 +79,12 @@ class ShardWorkload : public IoWorkload {
   std::string find_fault(const Checkpoint& shard, std::uint64_t generation) const {
     const std::uint64_t key = make_key(generation, source());
     if (shard.state().value("shard", -1) != source()) return "it is the shard of another rank";
-    for (std::int64_t first = 0; first < theirs(); first += blob_bytes) {
+    if (const double bytes = read_payload(source_file());
+        bytes != static_cast<double>(claimed_theirs()))
+      return fmt::format("it has {:.0f} bytes, not {}", bytes, claimed_theirs());
+    for (std::int64_t first = 0; first < claimed_theirs(); first += blob_bytes) {
       const auto blob = shard.bytes(blob_name(first));
-      if (std::ssize(blob) != std::min(blob_bytes, theirs() - first))
+      if (std::ssize(blob) != std::min(blob_bytes, claimed_theirs() - first))
         return fmt::format("{} has {} bytes", blob_name(first), blob.size());
       if (const std::int64_t at = first_difference(key, first, blob); at >= 0)
         return fmt::format("byte {} differs from what was written", first + at);
@@ -99,7 +104,7 @@ class ShardWorkload : public IoWorkload {
     }
     Verification checked;
     checked.reference = fmt::format("contents of {} shards, byte by byte", ranks_.size());
-    checked.outputs = checked.checked = theirs();
+    checked.outputs = checked.checked = claimed_theirs();
     if (shard && fault.empty()) return checked;
     checked.reason = fmt::format("{}: {}", source_file().string(), fault);
     checked.wrong_elements = 1;
@@ -117,7 +122,7 @@ class WriteWorkload final : public ShardWorkload {
     const auto start = std::chrono::steady_clock::now();
     throw_on_all(ranks_, [&] {
       expect_memory(2 * static_cast<double>(mine()));
-      folder_->expect_free(static_cast<double>(setup_.claims.bytes));
+      folder_->expect_free(static_cast<double>(setup_.settings.size.bytes()));
     });
     seconds_ = {{"create", seconds_since(start)}};
   }
@@ -129,7 +134,7 @@ class WriteWorkload final : public ShardWorkload {
   }
   void timed_run() override { write(); }
   Amounts done() override { return {{"bytes_per_s", read_payload(own_file())}}; }
-  StorageBytes expected_bytes() const override { return {0, static_cast<double>(mine())}; }
+  StorageBytes expected_bytes() const override { return {0, static_cast<double>(claimed_mine())}; }
   double unwritten() const override { return unwritten_bytes(own_file()); }
 
   Verification judge() override {
@@ -143,8 +148,8 @@ class WriteWorkload final : public ShardWorkload {
       counter.end();
       double ratio = 1;
       if (shard)
-        weigh(counter.of_thread().read, static_cast<double>(theirs()), "the kernel has read back",
-              ratio);
+        weigh(counter.of_thread().read, static_cast<double>(claimed_theirs()),
+              "the kernel has read back", ratio);
     });
     return judged_shard(shard, fault);
   }
@@ -158,7 +163,7 @@ class ReadWorkload final : public ShardWorkload {
     const auto start = std::chrono::steady_clock::now();
     throw_on_all(ranks_, [&] {
       expect_memory(static_cast<double>(mine()));
-      folder_->expect_free(static_cast<double>(setup_.claims.bytes));
+      folder_->expect_free(static_cast<double>(setup_.settings.size.bytes()));
     });
     write_anew();
     seconds_ = {{"create", seconds_since(start)}};
@@ -183,14 +188,16 @@ class ReadWorkload final : public ShardWorkload {
       note_fault(fmt::format("{}: it has changed since it was verified (other checksums)",
                              source_file().string()));
     try {
-      for (std::int64_t first = 0; first < theirs(); first += blob_bytes)
+      for (std::int64_t first = 0; first < claimed_theirs(); first += blob_bytes)
         bytes += static_cast<double>(shard_->bytes(blob_name(first)).size());
     } catch (const InputError& error) {  // it lacks a blob
       note_fault(error.what());
     }
     return {{"bytes_per_s", bytes}};
   }
-  StorageBytes expected_bytes() const override { return {static_cast<double>(theirs()), 0}; }
+  StorageBytes expected_bytes() const override {
+    return {static_cast<double>(claimed_theirs()), 0};
+  }
 
   void renew() override {
     shard_.reset();

@@ -31,10 +31,9 @@ const IoOperation& io_operation(const std::string& name) {
   throw InputError(fmt::format("--operation {}: there is no such operation. See --help.", name));
 }
 
-struct IoSettings {
+struct IoCase {
   const IoOperation* operation = nullptr;
-  IoSize size;
-  int ranks = 1;
+  IoSettings settings;
 };
 
 void expect_places(const std::string& problem, const IoSize& size, int ranks) {
@@ -99,31 +98,32 @@ class IoBenchmark final : public Benchmark {
   }
 
   std::any complete(Settings& settings, const RankCount& started) const override {
-    IoSettings io;
+    IoCase io;
     io.operation = &io_operation(settings.at("operation"));
-    io.size = completed(parse_io(settings.at("problem")), io.operation->kind);
-    io.ranks = started.ranks;
-    settings["problem"] = to_text(io.size);
+    io.settings.size = completed(parse_io(settings.at("problem")), io.operation->kind);
+    io.settings.ranks = started.ranks;
+    settings["problem"] = to_text(io.settings.size);
     settings["ranks"] = std::to_string(started.ranks);
     settings["nodes"] = std::to_string(started.nodes);
     settings["file_system"] = find_file_system(settings.at("folder"));
     if (io.operation->kind == IoKind::random)
-      expect_places(settings.at("problem"), io.size, started.ranks);
+      expect_places(settings.at("problem"), io.settings.size, started.ranks);
     return io;
   }
 
   bool ranks_share(const Case&) const override { return true; }
 
   std::shared_ptr<const Problem> problem(const Case& selected) const override {
-    const auto& io = typed_settings<IoSettings>(selected);
-    return std::make_shared<IoProblem>(io.operation->kind, io.size, io.ranks);
+    const auto& io = typed_settings<IoCase>(selected);
+    return std::make_shared<IoProblem>(io.operation->kind, io.settings.size, io.settings.ranks);
   }
 
   Result<std::unique_ptr<Workload>> prepare(const Case& selected,
                                             CaseContext& context) const override {
     const Settings& settings = selected.settings;
-    IoSetup setup{IoClaims(settings), context.seed, context.ranks_here, settings.at("folder"),
-                  settings.at("file_system")};
+    const auto& io = typed_settings<IoCase>(selected);
+    IoSetup setup{io.settings,        IoClaims(settings),    context.seed,
+                  context.ranks_here, settings.at("folder"), settings.at("file_system")};
     std::unique_ptr<JobFolder> folder;
     try {
       folder =
@@ -138,8 +138,7 @@ class IoBenchmark final : public Benchmark {
     if (std::string why = fault_of_any(probe.why_no_storage, context.ranks); !why.empty())
       return Unsupported{std::move(why)};
     setup.device_counts = probe.device_counts;
-    return typed_settings<IoSettings>(selected).operation->make(setup, std::move(folder),
-                                                                context.ranks);
+    return io.operation->make(setup, std::move(folder), context.ranks);
   }
 
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override {

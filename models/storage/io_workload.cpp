@@ -32,6 +32,11 @@ std::int64_t place_bytes(std::int64_t block) {
   return (block + page - 1) / page * page;
 }
 
+std::int64_t IoSettings::bytes_of(int rank) const {
+  const Share share{rank, ranks};
+  return share.end(size.bytes()) - share.begin(size.bytes());
+}
+
 IoClaims::IoClaims(const Settings& settings)
     : operation(settings.at("operation")), ranks(std::stoi(settings.at("ranks"))) {
   const std::string& text = settings.at("problem");

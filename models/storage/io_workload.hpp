@@ -14,6 +14,7 @@
 #include "core/measure/case.hpp"
 #include "core/measure/workload.hpp"
 #include "models/storage/contents.hpp"
+#include "models/storage/io_problem.hpp"
 #include "models/storage/job_folder.hpp"
 #include "models/storage/storage_counter.hpp"
 
@@ -22,7 +23,16 @@ namespace assay {
 /// Bytes between two places of random reads of so many: no two reads share a page of the cache.
 std::int64_t place_bytes(std::int64_t block);
 
-/// The demands of a case, read from its texts and not from what the runs are made of.
+/// The runs are made of these.
+struct IoSettings {
+  IoSize size;
+  int ranks = 1;
+  /// Bytes of the file of a rank.
+  std::int64_t bytes_of(int rank) const;
+};
+
+/// The demands of a case, read from its texts and not from what the runs are made of: only the
+/// judge has them.
 struct IoClaims {
   std::string operation;
   std::int64_t bytes = 0;             ///< of all ranks
@@ -34,6 +44,7 @@ struct IoClaims {
 };
 
 struct IoSetup {
+  IoSettings settings;
   IoClaims claims;
   std::uint64_t seed = 1;
   int ranks_here = 1;
@@ -84,7 +95,7 @@ class IoWorkload : public Workload {
   virtual void timed_run() = 0;
   /// The work of the last run on this rank, by the names of the rates, as its results show.
   virtual Amounts done() = 0;
-  /// Bytes of this rank that a run must move.
+  /// Bytes of this rank that a run must move, by the claims.
   virtual StorageBytes expected_bytes() const = 0;
   /// True if a run syncs what it has done: the device has then written something.
   virtual bool syncs() const { return false; }

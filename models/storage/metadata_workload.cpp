@@ -44,7 +44,7 @@ class MetadataWorkload final : public IoWorkload {
     ++generation_;
     const auto names_in = [&](const fs::path& folder) {
       std::vector<std::string> names;
-      for (std::int64_t i = 0; i < setup_.claims.count; ++i)
+      for (std::int64_t i = 0; i < setup_.settings.size.count; ++i)
         names.push_back((folder / fmt::format("file{}.{}", generation_, i)).string());
       return names;
     };
@@ -95,7 +95,7 @@ class MetadataWorkload final : public IoWorkload {
     }
   }
   std::map<std::string, Metric> own_metrics() override {
-    const double files = static_cast<double>(setup_.claims.count) * ranks_.size();
+    const double files = static_cast<double>(setup_.settings.size.count) * ranks_.size();
     std::map<std::string, Metric> metrics;
     for (const Phase& phase : phases_) {
       const std::string name = phase.name;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <random>
 #include <span>
 #include <unordered_set>
@@ -31,15 +32,16 @@ class RandomWorkload final : public IoWorkload {
  public:
   RandomWorkload(const IoSetup& setup, std::unique_ptr<JobFolder> folder, Communicator& ranks)
       : IoWorkload(setup, std::move(folder), ranks),
-        block_(setup_.claims.block),
+        count_(setup_.settings.size.count),
+        block_(setup_.settings.size.block_bytes()),
         random_(setup_.seed + static_cast<std::uint64_t>(ranks.rank())) {
     const auto start = std::chrono::steady_clock::now();
     throw_on_all(ranks_, [&] {
-      folder_->expect_free(static_cast<double>(setup_.claims.bytes));
-      expect_memory(static_cast<double>(setup_.claims.count * block_));
+      folder_->expect_free(static_cast<double>(setup_.settings.size.bytes()));
+      expect_memory(static_cast<double>(count_ * block_));
       write_set();
-      buffer_.resize(static_cast<std::size_t>(setup_.claims.count * block_));
-      places_.reserve(static_cast<std::size_t>(setup_.claims.count));
+      buffer_.resize(static_cast<std::size_t>(count_ * block_));
+      places_.reserve(static_cast<std::size_t>(count_));
     });
     throw_on_all(ranks_, [&] {
       opened_.emplace(::open(source_file().c_str(), O_RDONLY | O_CLOEXEC));
@@ -53,11 +55,11 @@ class RandomWorkload final : public IoWorkload {
   /// Other places for each run, no two of them equal.
   void prepare_run() override {
     const std::int64_t apart = place_bytes(block_);
-    std::uniform_int_distribution<std::int64_t> any(
-        0, setup_.claims.count_bytes(source()) / apart - 1);
+    std::uniform_int_distribution<std::int64_t> any(0,
+                                                    setup_.settings.bytes_of(source()) / apart - 1);
     std::unordered_set<std::int64_t> taken;
     places_.clear();
-    while (std::ssize(places_) < setup_.claims.count)
+    while (std::ssize(places_) < count_)
       if (const std::int64_t place = any(random_); taken.insert(place).second)
         places_.push_back(place * apart);
     std::fill(buffer_.begin(), buffer_.end(), unread);
@@ -77,17 +79,19 @@ class RandomWorkload final : public IoWorkload {
     return {{"bytes_per_s", right * static_cast<double>(block_)}, {"reads_per_s", right}};
   }
   StorageBytes expected_bytes() const override {
-    return {static_cast<double>(setup_.claims.count * block_), 0};
+    return {static_cast<double>(setup_.claims.count * setup_.claims.block), 0};
   }
 
   Verification judge() override {
     Verification checked;
     checked.reference = "contents of all blocks that were read, byte by byte";
-    checked.outputs = checked.checked = setup_.claims.count * block_;
+    checked.outputs = checked.checked = setup_.claims.count * setup_.claims.block;
     checked.wrong_elements = wrong_ * block_;
     if (wrong_ > 0)
       checked.reason = fmt::format("{}: {} of {} blocks differ from what was written",
-                                   source_file(), wrong_, setup_.claims.count);
+                                   source_file(), wrong_, places_.size());
+    else
+      checked.reason = find_other_reads();
     return checked;
   }
   std::string method() const override { return "pread at random places, without read-ahead"; }
@@ -106,7 +110,7 @@ class RandomWorkload final : public IoWorkload {
   }
 
   void write_set() {
-    const std::int64_t all = setup_.claims.count_bytes(ranks_.rank());
+    const std::int64_t all = setup_.settings.bytes_of(ranks_.rank());
     std::vector<std::byte> piece(static_cast<std::size_t>(std::min(set_piece, all)));
     const auto fill = [&](const Put& put) {
       for (std::int64_t first = 0; first < all; first += set_piece) {
@@ -140,7 +144,20 @@ class RandomWorkload final : public IoWorkload {
                     source_file(), words_of_error(error == 0 ? errno : error)));
   }
 
-  const std::int64_t block_;
+  /// Why the last run was not made of the reads that the case claims, or "".
+  std::string find_other_reads() const {
+    const IoClaims& claims = setup_.claims;
+    if (std::ssize(places_) != claims.count || block_ != claims.block)
+      return fmt::format("a run has made {} reads of {} bytes, not {} of {}", places_.size(),
+                         block_, claims.count, claims.block);
+    std::error_code missing;
+    const auto bytes = std::filesystem::file_size(source_file(), missing);
+    if (!missing && static_cast<std::int64_t>(bytes) == claims.count_bytes(source())) return "";
+    return fmt::format("{} has not the {} bytes of its part of the data set", source_file(),
+                       claims.count_bytes(source()));
+  }
+
+  const std::int64_t count_, block_;
   std::mt19937_64 random_;
   std::optional<FileDescriptor> opened_;
   std::vector<std::int64_t> places_;  ///< of the last run, in bytes

@@ -35,12 +35,18 @@ class IoWorkloadTest : public testing::Test {
     if (!why.empty()) GTEST_SKIP() << why;
   }
 
-  std::unique_ptr<Workload> make(const std::string& operation, Communicator& ranks) const {
+  /// `made_of`: a problem that the settings have in place of the texts, or "".
+  std::unique_ptr<Workload> make(const std::string& operation, Communicator& ranks,
+                                 const std::string& made_of = "") const {
     const auto& [make, problem] = operations.at(operation);
-    const IoSetup setup{IoClaims({{"operation", operation},
+    const IoSetup setup{{parse_io(made_of.empty() ? problem : made_of), ranks.size()},
+                        IoClaims({{"operation", operation},
                                   {"problem", problem},
                                   {"ranks", std::to_string(ranks.size())}}),
-                        7, ranks.size(), here_ / "", "of a test"};
+                        7,
+                        ranks.size(),
+                        here_ / "",
+                        "of a test"};
     return make(setup, std::make_unique<JobFolder>(here_ / "", false, ranks), ranks);
   }
 
@@ -122,6 +128,27 @@ TEST_F(IoWorkloadTest, EveryOperationIsDoneCountedAndRemoved) {
       });
       EXPECT_TRUE(is_empty()) << operation;
     }
+}
+
+TEST_F(IoWorkloadTest, RunsOfWrongSettingsAreRefusedByTheTexts) {
+  struct Mistake {
+    const char *operation, *made_of, *reason;
+  };
+  const auto ranks = serial_communicator();
+  for (const Mistake& mistake : {
+           Mistake{"write", "mb1", "it has 1000000 bytes, not 2000000"},
+           Mistake{"write", "mb4", "it has 4000000 bytes, not 2000000"},
+           Mistake{"read", "mb1", "it has 1000000 bytes, not 2000000"},
+           Mistake{"metadata", "n10", "lists 10 files, not the 20"},
+           Mistake{"random", "mb1n20kib16", "has not the 2000000 bytes"},
+           Mistake{"random", "mb2n10kib16", "10 reads of 16384 bytes, not 20 of 16384"},
+           Mistake{"random", "mb2n20kib8", "20 reads of 8192 bytes, not 20 of 16384"},
+       }) {
+    const auto workload = make(mistake.operation, *ranks, mistake.made_of);
+    const Verification checked = workload->verify_before();
+    EXPECT_FALSE(checked.passed) << mistake.operation << " " << mistake.made_of;
+    EXPECT_NE(checked.reason.find(mistake.reason), std::string::npos) << checked.reason;
+  }
 }
 
 TEST_F(IoWorkloadTest, AShardThatChangesAfterItWasWrittenIsNamed) {

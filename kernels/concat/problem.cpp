@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/descriptor.hpp"
+#include "core/base/error.hpp"
 #include "core/base/name_table.hpp"
 #include "kernels/oracle/plain_precision.hpp"
 
@@ -16,8 +17,6 @@ const NameTable<ConcatDirection>& concat_directions() {
   static const NameTable<ConcatDirection> table({"forward", "backward"});
   return table;
 }
-
-constexpr std::size_t most_joined = 8;
 
 /// The descriptor's field of a joined tensor's channels: ca, cb, ….
 std::string channels_field(std::size_t joined) {
@@ -70,6 +69,14 @@ const std::vector<std::string>& concat_direction_names() { return concat_directi
 const std::string& name(ConcatDirection direction) { return concat_directions()[direction]; }
 ConcatDirection concat_direction(const std::string& name) {
   return concat_directions().at("direction", name);
+}
+
+ConcatProblem::ConcatProblem(ConcatShape shape, ConcatDirection direction, Precision precision)
+    : ShapedProblem(std::move(shape), precision), direction_(direction) {
+  if (const std::size_t joined = shape_.channels.size(); joined > most_joined)
+    throw InputError(fmt::format(
+        "concat: {} tensors are joined, but at most {} can be. Join them in several steps.", joined,
+        most_joined));
 }
 
 nlohmann::json ConcatProblem::json() const {

@@ -20,12 +20,16 @@
 #include "assay/problem_version/concat.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "kernels/concat/formula_items.hpp"
 
 namespace assay {
 
+/// The most tensors that are joined.
+inline constexpr std::size_t most_joined = concat::Dst::most_inputs;
+
 struct ConcatShape {
   std::int64_t mb = 0, ih = 0, iw = 0;
-  std::vector<std::int64_t> channels;  ///< of each joined tensor: two to eight of them
+  std::vector<std::int64_t> channels;  ///< of each joined tensor: two to most_joined of them
   bool operator==(const ConcatShape&) const = default;
 };
 
@@ -45,8 +49,8 @@ class ConcatProblem final : public ShapedProblem<ConcatProblem, ConcatShape> {
  public:
   static constexpr const char* kind_name = "concat";
   static constexpr const char* kind_version = problem_version::concat;
-  ConcatProblem(ConcatShape shape, ConcatDirection direction, Precision precision)
-      : ShapedProblem(std::move(shape), precision), direction_(direction) {}
+  /// InputError for more than most_joined tensors.
+  ConcatProblem(ConcatShape shape, ConcatDirection direction, Precision precision);
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
 

@@ -2,19 +2,18 @@
 // The item (item.hpp) of concatenation and its split (kernels/concat/problem.hpp), channels
 // innermost: a pixel of the whole is those of its pieces, one after the other.
 
+#include "kernels/concat/formula_items.hpp"
 #include "kernels/cuda/item.hpp"
 
 namespace assay::cuda {
-
-inline constexpr int most_pieces = 8;
 
 /// Copies `width` channels of a pixel: into the whole, or out of it.
 template <class Stored, int width>
 struct CopyPiece {
   Stored* whole;
-  Stored* pieces[most_pieces];
-  std::int64_t ends[most_pieces];  ///< of each piece's channels in a pixel, in packs
-  Divisor packs;                   ///< by the packs of a pixel
+  Stored* pieces[concat::Dst::most_inputs];
+  std::int64_t ends[concat::Dst::most_inputs];  ///< of each piece's channels in a pixel, in packs
+  Divisor packs;                                ///< by the packs of a pixel
   bool join;
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const std::int64_t pixel = packs.quotient(i), pack = i - pixel * packs.by();

@@ -118,7 +118,7 @@ struct CompareLane {
   }
 };
 
-// The arguments of any kernel, which may have one more, fit in 4 KiB.
+// CUDA passes 4 KiB of arguments to a kernel: these, the largest, and 8 bytes of one more.
 static_assert(sizeof(CompareLane<concat::Dst>) <= 4088);
 
 /// The next stage of a comparison: one of up to rows_of_stage comparison.

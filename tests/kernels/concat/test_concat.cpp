@@ -96,5 +96,21 @@ TEST(ConcatProblem, DescriptorsAreReadAndWritten) {
   EXPECT_THROW(concat_direction("forwards"), InputError);
 }
 
+/// A network of one's own may join more than a descriptor can name.
+TEST(ConcatProblem, JoinsNoMoreThanItsCodeHasPlacesFor) {
+  ConcatShape shape{1, 2, 2, std::vector<std::int64_t>(most_joined, 3)};
+  const ConcatProblem most(shape, ConcatDirection::forward, Precision::fp32);
+  EXPECT_EQ(parse_concat(most.canonical()), shape);
+  shape.channels.resize(10, 3);
+  for (const auto direction : {ConcatDirection::forward, ConcatDirection::backward}) try {
+      const ConcatProblem problem(shape, direction, Precision::fp32);
+      FAIL() << "10 tensors are joined";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("10 tensors are joined, but at most 8"),
+                std::string::npos)
+          << error.what();
+    }
+}
+
 }  // namespace test_concat
 }  // namespace assay

@@ -26,39 +26,47 @@ inline std::optional<std::vector<sums::Terms>> sums_there(Prover* prover, const 
   return all;
 }
 
-/// The products of all n observations and w, which has `columns` elements; nothing as above.
-/// `products`: what sets shape and shift; `shift`: what is taken off x, or empty.
+/// Observations whose numbers the host holds at once.
+inline constexpr std::int64_t rows_at_once = std::int64_t{1} << 18;
+
+/// (x - shift, 1) w for each of the `count` observations from `first` on; nothing where
+/// sums_there() returns nothing. `products` gives the shape; `shift` is empty if products.shifts is
+/// 0.
 inline std::optional<std::vector<double>> margins_there(Prover* prover, Products products,
                                                         const Inputs& inputs,
                                                         std::vector<double> shift,
-                                                        std::span<const double> w) {
-  constexpr std::int64_t at_once = std::int64_t{1} << 18;
+                                                        std::span<const double> w,
+                                                        std::int64_t first, std::int64_t count) {
   products.kind = Products::Kind::margin;
   products.selects = 0;
   shift.insert(shift.end(), w.begin(), w.end());
-  std::vector<double> all;
-  for (std::int64_t first = 0; first < products.n; first += at_once) {
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(std::min(at_once, products.n - first)));
-    std::iota(rows.begin(), rows.end(), first);
-    const auto sums =
-        sums_there(prover, products, products.columns, {"x"}, inputs, false, rows, shift);
-    if (!sums) return std::nullopt;
-    for (const sums::Terms& sum : *sums) all.push_back(sum.value);
-  }
-  return all;
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+  std::iota(rows.begin(), rows.end(), first);
+  const auto sums =
+      sums_there(prover, products, products.columns, {"x"}, inputs, false, rows, shift);
+  if (!sums) return std::nullopt;
+  std::vector<double> margins;
+  margins.reserve(sums->size());
+  for (const sums::Terms& sum : *sums) margins.push_back(sum.value);
+  return margins;
 }
 
-/// weighted_outer_products() of rows that count (outer_products.hpp); nothing as above.
+/// As weighted_outer_products(), over the rows for which has(row) is true. Nothing where the device
+/// cannot.
 template <class Has>
 std::optional<double> weighted_there(Prover* prover, const Products& products, const Inputs& inputs,
                                      const std::vector<double>& shift, const std::vector<double>& u,
                                      const std::vector<double>& v, const Has& has) {
-  const auto left = margins_there(prover, products, inputs, shift, u);
-  const auto right = left ? margins_there(prover, products, inputs, shift, v) : left;
-  if (!right) return std::nullopt;
   double total = 0;
-  for (std::size_t row = 0; row < left->size(); ++row)
-    if (has(static_cast<std::int64_t>(row))) total += (*left)[row] * (*right)[row];
+  for (std::int64_t first = 0; first < products.n; first += rows_at_once) {
+    const std::int64_t count = std::min(rows_at_once, products.n - first);
+    const auto left = margins_there(prover, products, inputs, shift, u, first, count);
+    if (!left) return std::nullopt;
+    const auto right = margins_there(prover, products, inputs, shift, v, first, count);
+    if (!right) return std::nullopt;
+    for (std::size_t i = 0; i < left->size(); ++i)
+      if (has(first + static_cast<std::int64_t>(i))) total += (*left)[i] * (*right)[i];
+  }
   return total;
 }
 

@@ -13,18 +13,20 @@ struct Products {
   static constexpr const char* name = "linalg part of a sum";
   enum class Kind : std::int64_t {
     outer,     ///< [columns, columns], over all rows. Second input: s, of which rows with 0 < s < 1
-               ///< count, or x, of which all do. Table: what is taken off x
+               ///< count, or x, of which all do. Table: the shift, if `shifts`
     scores,    ///< [n, k + 1], over features: x c of all centroids, and ||x||^2. Table: centroids
     distance,  ///< [n], over features: ||x - c||^2. Table: centroids, the number of a first row,
                ///< and of each row from it on the label
     members,   ///< [k, d], over the rows of a label. Table: labels
-    margin,    ///< [n], over columns: (x, 1) w. Table: what is taken off x, if anything is; w
-    direction  ///< [2, columns], over rows: f (x, 1), then v (x, 1)^2. Table: f and v of each row
+    margin,    ///< [n], over columns: (x, 1) w. Table: the shift, if `shifts`; w
+    direction  ///< [2, columns], over rows: f (x, 1), then v (x, 1)^2. Table: the number of the
+               ///< first row; f and v of each row from it on
   };
   Kind kind = Kind::outer;
-  std::int64_t n = 1, d = 1, k = 1;      ///< n is not read: a device is believed of a shape
-  std::int64_t columns = 1;              ///< d, or d + 1 with the one
-  std::int64_t shifts = 0, selects = 0;  ///< whether something is taken off; s counts (outer)
+  std::int64_t n = 1, d = 1, k = 1;  ///< n is not read: a device is believed of a shape
+  std::int64_t columns = 1;          ///< d, or d + 1 with the one
+  std::int64_t shifts = 0;           ///< 1: `table` begins with a shift that is taken off x
+  std::int64_t selects = 0;          ///< 1: only rows with 0 < s < 1 count (kind outer)
 
   template <class In>
   ASSAY_ITEM double at(const In& in, std::int64_t row, std::int64_t column) const {
@@ -73,8 +75,8 @@ struct Products {
         b = table[(shifts != 0 ? d : 0) + number];
         return true;
       case Kind::direction: {
-        const double x = at(in, number, output % columns);
-        a = table[2 * number + output / columns];
+        const double x = at(in, static_cast<std::int64_t>(table[0]) + number, output % columns);
+        a = table[1 + 2 * number + output / columns];
         b = output < columns ? x : x * x;
         return a != 0;
       }

@@ -19,8 +19,6 @@ using namespace sums;
 /// Largest magnitude of integers.
 constexpr double largest_integer = 16;
 constexpr std::size_t losses = 4;
-/// Observations whose sums come from a device at once.
-constexpr std::int64_t margins_at_once = std::int64_t{1} << 18;
 
 /// A number and the variance of its rounding errors.
 struct Uncertain {
@@ -158,10 +156,10 @@ class HingeOracle final : public WholeOracle {
   bool pass_there(const Inputs& inputs, const std::vector<double>& w,
                   const Derivatives& derivatives) const {
     const Values& y = inputs.find("y")->second;
-    std::vector<double> factors;
-    factors.reserve(place(2 * n_));
-    for (std::int64_t first = 0; first < n_; first += margins_at_once) {
-      std::vector<std::int64_t> rows(place(std::min(margins_at_once, n_ - first)));
+    std::vector<double> factors{0};  // behind the number of the first row
+    factors.reserve(place(1 + 2 * n_));
+    for (std::int64_t first = 0; first < n_; first += rows_at_once) {
+      std::vector<std::int64_t> rows(place(std::min(rows_at_once, n_ - first)));
       std::iota(rows.begin(), rows.end(), first);
       const auto sums =
           sums_there(prover_, {.kind = Products::Kind::margin, .n = n_, .d = d_, .columns = d_ + 1},

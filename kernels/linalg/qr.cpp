@@ -80,23 +80,24 @@ class QrOracle final : public RelationOracle {
     std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
     Block gram(z.size());
     double squares = 0;
-    for (std::int64_t v = 0; v < vectors; ++v) {
-      std::vector<double> vector, factors;
-      for (std::int64_t j = 0; j < d; ++j)
-        vector.push_back(z[static_cast<std::size_t>(j * vectors + v)]);
-      const auto margins = margins_there(prover_, of_x, inputs, {}, vector);
-      if (!margins) return std::nullopt;
-      for (const double margin : *margins) factors.insert(factors.end(), {margin, 1});
-      // x^T margins, and the squares of all columns.
-      const auto sums = sums_there(prover_, of_x, n, {"x"}, inputs, false, outputs, factors);
-      if (!sums) return std::nullopt;
-      squares = 0;
-      for (std::int64_t j = 0; j < d; ++j) {
-        gram[static_cast<std::size_t>(j * vectors + v)] =
-            (*sums)[static_cast<std::size_t>(j)].value;
-        squares += (*sums)[static_cast<std::size_t>(d + j)].value;
+    for (std::int64_t first = 0; first < n; first += rows_at_once)
+      for (std::int64_t v = 0; v < vectors; ++v) {
+        const std::int64_t rows = std::min(rows_at_once, n - first);
+        std::vector<double> vector, factors{static_cast<double>(first)};
+        for (std::int64_t j = 0; j < d; ++j)
+          vector.push_back(z[static_cast<std::size_t>(j * vectors + v)]);
+        const auto margins = margins_there(prover_, of_x, inputs, {}, vector, first, rows);
+        if (!margins) return std::nullopt;
+        for (const double margin : *margins) factors.insert(factors.end(), {margin, 1});
+        // x^T margins, and the squares of all columns.
+        const auto sums = sums_there(prover_, of_x, rows, {"x"}, inputs, false, outputs, factors);
+        if (!sums) return std::nullopt;
+        for (std::int64_t j = 0; j < d; ++j) {
+          gram[static_cast<std::size_t>(j * vectors + v)] +=
+              (*sums)[static_cast<std::size_t>(j)].value;
+          if (v == 0) squares += (*sums)[static_cast<std::size_t>(d + j)].value;
+        }
       }
-    }
     for (std::size_t i = 0; i < gram.size(); ++i) error[i] -= gram[i];
     return squares;
   }

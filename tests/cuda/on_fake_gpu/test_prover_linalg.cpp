@@ -104,6 +104,65 @@ TEST(Prover, FindsTheErrorOfAFactorAsTheHost) {
   }
 }
 
+/// The GPU, and the sizes and first elements of what the host asks it for.
+class Watched final : public Prover {
+ public:
+  struct Asked {
+    std::int64_t first;
+    std::size_t elements, table;
+  };
+  std::optional<ElementComparison> compare(Tensor& output, ElementRange range,
+                                           const ElementFormula& formula,
+                                           const Inputs& inputs) override {
+    return gpu().prover()->compare(output, range, formula, inputs);
+  }
+  std::optional<std::vector<Expected>> expect(const ElementFormula& formula, const Inputs& inputs,
+                                              std::span<const std::int64_t> indices) override {
+    asked.push_back({indices.front(), indices.size(), formula.table.size()});
+    return gpu().prover()->expect(formula, inputs, indices);
+  }
+  std::optional<std::vector<double>> sum(const ElementFormula& formula, const Inputs& inputs,
+                                         const Channels& over) override {
+    return gpu().prover()->sum(formula, inputs, over);
+  }
+  std::vector<Asked> asked{};
+};
+
+constexpr std::int64_t rows_at_once = std::int64_t{1} << 18;
+
+/// The host has memory for a part of the observations, whose products it adds before the next.
+TEST(Prover, WeighsObservationsInParts) {
+  ONLY_ON_THE_FAKE_GPU();
+  const LinalgProblem problem(parse_linalg("syrk:n262201d2"), Precision::fp64);
+  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  Watched watched;
+  trial.oracle->use(watched);
+  const TensorSpec& c = trial.specs.back();
+  const ChecksumWeights weights(c.dims, 7);
+  expect_equal(*trial.oracle->checksum(c, *trial.inputs, weights),
+               *linalg_oracle(problem)->checksum(c, *trial.inputs, weights), false);
+  std::vector<std::int64_t> firsts;
+  for (const Watched::Asked& asked : watched.asked) firsts.push_back(asked.first);
+  EXPECT_EQ(firsts, (std::vector<std::int64_t>{0, 0, rows_at_once, rows_at_once}));
+}
+
+TEST(Prover, FindsTheErrorOfAFactorInParts) {
+  ONLY_ON_THE_FAKE_GPU();
+  const LinalgProblem problem(parse_linalg("qr:n262201d2"), Precision::fp64);
+  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  Watched watched;
+  trial.oracle->use(watched);
+  const Outputs outputs{{"r", std::vector<double>(4, 2)}};
+  const auto there = trial.oracle->relations(*trial.inputs, outputs, Executed{}, 9),
+             here = linalg_oracle(problem)->relations(*trial.inputs, outputs, Executed{}, 9);
+  for (std::size_t i = 0; i < here.size(); ++i) expect_equal(there[i].error, here[i].error, false);
+  ASSERT_FALSE(watched.asked.empty());
+  for (const Watched::Asked& asked : watched.asked) {
+    EXPECT_LE(asked.elements, static_cast<std::size_t>(rows_at_once));
+    EXPECT_LE(asked.table, static_cast<std::size_t>(2 * rows_at_once + 1));
+  }
+}
+
 TEST(Prover, IsNotBelievedOfAFactorWhereItDiffersFromTheHost) {
   ONLY_ON_THE_FAKE_GPU();
   const LinalgProblem problem(parse_linalg("qr:n914d6"), Precision::fp64);

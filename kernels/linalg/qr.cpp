@@ -76,7 +76,8 @@ class QrOracle final : public RelationOracle {
                                             Block& error) const {
     const std::int64_t n = problem_.shape().n, d = problem_.shape().d;
     const Products of_x{.kind = Products::Kind::direction, .n = n, .d = d, .columns = d};
-    std::vector<std::int64_t> outputs(static_cast<std::size_t>(2 * d));
+    const auto columns = static_cast<std::size_t>(d);
+    std::vector<std::int64_t> outputs(2 * columns);
     std::iota(outputs.begin(), outputs.end(), std::int64_t{0});
     Block gram(z.size());
     double squares = 0;
@@ -89,8 +90,10 @@ class QrOracle final : public RelationOracle {
         const auto margins = margins_there(prover_, of_x, inputs, {}, vector, first, rows);
         if (!margins) return std::nullopt;
         for (const double margin : *margins) factors.insert(factors.end(), {margin, 1});
-        // x^T margins, and the squares of all columns.
-        const auto sums = sums_there(prover_, of_x, rows, {"x"}, inputs, false, outputs, factors);
+        // x^T margins; once, the squares of all columns.
+        const auto sums =
+            sums_there(prover_, of_x, rows, {"x"}, inputs, false,
+                       std::span(outputs).first(v == 0 ? outputs.size() : columns), factors);
         if (!sums) return std::nullopt;
         for (std::int64_t j = 0; j < d; ++j) {
           gram[static_cast<std::size_t>(j * vectors + v)] +=

@@ -91,9 +91,9 @@ std::optional<std::vector<Terms>> sums_of_factors(Prover& prover, const Products
                                                   const Inputs& inputs, bool compensated,
                                                   std::span<const std::int64_t> indices,
                                                   const std::vector<double>& table) {
-  const auto in = [&](int k, std::int64_t i) {
-    return inputs.find(names[static_cast<std::size_t>(k)])->second(i);
-  };
+  std::vector<const Values*> values;
+  for (const std::string& name : names) values.push_back(&inputs.find(name)->second);
+  const auto in = [&](int k, std::int64_t i) { return (*values[static_cast<std::size_t>(k)])(i); };
   const auto here = [&](std::int64_t output) {
     Sum sum(compensated, are_random(names, inputs));
     for (std::int64_t number = 0; number < terms; ++number)

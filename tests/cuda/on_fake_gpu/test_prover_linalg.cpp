@@ -163,6 +163,20 @@ TEST(Prover, FindsTheErrorOfAFactorInParts) {
   }
 }
 
+/// They are those of x, whatever vector it is multiplied by.
+TEST(Prover, AddsTheSquaresOfAFactorOnce) {
+  ONLY_ON_THE_FAKE_GPU();
+  const LinalgProblem problem(parse_linalg("qr:n915d6"), Precision::fp64);
+  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  Watched watched;
+  trial.oracle->use(watched);
+  const Outputs outputs{{"r", std::vector<double>(36, 2)}};
+  trial.oracle->relations(*trial.inputs, outputs, Executed{}, 9);
+  ASSERT_GE(watched.asked.size(), 4u);  // the products with a vector, and with what they are
+  EXPECT_EQ(watched.asked[0].elements, 915u);
+  EXPECT_EQ(watched.asked[1].elements, 2 * watched.asked[3].elements);
+}
+
 TEST(Prover, IsNotBelievedOfAFactorWhereItDiffersFromTheHost) {
   ONLY_ON_THE_FAKE_GPU();
   const LinalgProblem problem(parse_linalg("qr:n914d6"), Precision::fp64);

@@ -135,6 +135,20 @@ UpdateProblem update_of(const std::string& rule, Precision precision) {
                        precision);
 }
 
+TEST(Prover, LeavesFormulasOfTooManyInputsToTheHost) {
+  const SumProblem problem(5001, Precision::fp32, false);
+  const Trial trial(sum_oracle(problem), problem.tensors(), false);
+  const TensorSpec& spec = trial.specs[2];
+  auto formula = trial.oracle->formula(spec, *trial.inputs, Executed{}, false);
+  const std::vector<std::int64_t> some{0, 17};
+  Prover& prover = *gpu().prover();
+  EXPECT_TRUE(prover.expect(*formula, *trial.inputs, some));
+  formula->inputs.resize(5, "a");
+  EXPECT_FALSE(prover.expect(*formula, *trial.inputs, some));
+  const auto tensor = trial.output(spec, -1, 0);
+  EXPECT_FALSE(prover.compare(*tensor, {0, spec.elements()}, *formula, *trial.inputs));
+}
+
 /// It is checked before others believe them.
 TEST(Prover, IsNotBelievedWhereItsSumsDifferFromTheHosts) {
   ONLY_ON_THE_FAKE_GPU();

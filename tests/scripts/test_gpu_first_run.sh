@@ -134,9 +134,9 @@ for file in sys.argv[1:]:
     faults += [helper for _, _, helper, body in functions if helper and any(fault in body for fault in faults)]
     print(*(f"{suite}.{name}:" for suite, name, _, body in functions if suite and any(fault in body for fault in faults)), sep="", end="")
 END
-)ConvOnRanks.*
+)
 said=$(CUDA_VISIBLE_DEVICES="" "$ASSAY_BUILD_DIR/tests/test_on_fake_gpu" --gtest_filter="$faulty" 2>&1) || fail "not all are skipped of $faulty: $said"
-[ "$(grep -c 'only the fake GPU has its faults' <<<"$said")" -ge $(($(tr -cd : <<<"$faulty" | wc -c) + 1)) ] || fail "$faulty: $said"
+[ "$(grep -c 'only the fake GPU has its faults' <<<"$said")" -ge "$(tr -cd : <<<"$faulty" | wc -c)" ] || fail "$faulty: $said"
 rm -r "$folder/packed"
 XZ_OPT=-0 "$root/ci/gpu_first_run" --pack "$folder/packed" "$ASSAY_BUILD_DIR"
 # A lent machine takes 64 MiB, of which the tree has more than 20.

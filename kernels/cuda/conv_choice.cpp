@@ -340,7 +340,9 @@ class Choice {
     next.seconds = all[1] > 0 ? 0 : all[0];
     next.parts = all[2] > 0;
     next.recorded = all[3] == 0;
-    if (next.seconds > 0) ++compared_;
+    if (next.seconds > 0 &&
+        (!best_.operation || (best_.seconds > 0 && best_.recorded == next.recorded)))
+      ++compared_;
     if (best_.operation && !is_better(next, best_)) return Trial::ran;
     best_ = std::move(next);
     return Trial::best;
@@ -350,7 +352,7 @@ class Choice {
 
   ConvRequest asked_;
   Timed best_;
-  int compared_ = 0;           ///< operations of which the durations are known
+  int compared_ = 0;           ///< operations of which durations by the best one's clock are known
   std::string why_, refused_;  ///< of the first list, and the last refusal of this one
   std::exception_ptr failure_;
 };

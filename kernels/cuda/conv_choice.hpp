@@ -23,7 +23,7 @@ struct ConvRequest {
   const ConvForm& form;
   std::string text;  ///< the request, for messages
   Communicator& ranks;
-  bool timed = false;  ///< it has to be timed, if kernels cannot be recorded by events
+  bool timed = false;  ///< if its kernels cannot be recorded, it is timed by events
 };
 
 using Made = Result<std::unique_ptr<Operation>>;

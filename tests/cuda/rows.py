@@ -193,6 +193,11 @@ class Rows(RunTest):
         for us, engine in (("98", "eng65"), ("96", "eng67")):
             row = self.all_ok(*words, "--algorithm", "graph", count=1, FAKE_CUPTI_US="100", FAKE_CUPTI_US_engine_67=us, **traced)[0]
             self.assertIn(engine, row["executed"]["implementation"])
+        # A duration by another clock is compared with none: here the records of the first plan are lost.
+        held = {"FAKE_GPU_WORK_US": "100", "FAKE_GPU_SUBMIT_US": "300", "FAKE_CUPTI_KERNELS_engine_65": ""}
+        executed = self.all_ok(*words, "--algorithm", "graph", count=1, **held, **traced)[0]["executed"]
+        self.assertIn("eng65", executed["implementation"])
+        self.assertFalse({"chosen_by_events", "chosen_by_trace"} & executed.keys(), executed)
         # The kernel's name need not tell that parts are added. If it tells that they are added in fp32, their bound is
         # that of fp32.
         parts = {"FAKE_CUDNN_ENGINE": "engine_47", **traced}

@@ -33,10 +33,11 @@ double held_seconds(Stream& stream, Operation& operation, int runs) {
 
 /// The least of several times. An operation that has run finds its code on the GPU.
 double least_held_seconds(Stream& stream, Operation& operation) {
+  constexpr int batches = 3;
   constexpr double batch_s = 200e-6;  // beside which the marks' resolution is small
   constexpr double most_runs = 20;    // whose launches the stream's queue takes
   double least = held_seconds(stream, operation, 1);
-  for (int i = 0; i < most_repeats && least > 0 && least < longest_repeated_s; ++i) {
+  for (int i = 0; i < batches && least > 0 && least < longest_repeated_s; ++i) {
     const double again = held_seconds(
         stream, operation, static_cast<int>(std::clamp(batch_s / least, 1.0, most_runs)));
     if (again <= 0) break;

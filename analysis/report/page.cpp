@@ -43,8 +43,7 @@ std::string replaced(const std::string& original, const std::map<char, std::stri
 /// A list of objects with equal fields becomes an object of lists, which needs a third of the size.
 /// A column of texts that repeat has each text once, and for each record its index.
 void pack(json& node) {
-  if (node.is_object())
-    node.erase(packed);  // a field of this name in a user's file is no packed list
+  if (node.is_object()) node.erase(packed);  // only pack() makes this field
   if (node.is_structured())
     for (json& part : node) pack(part);
   if (!node.is_array() || node.size() < 2 || !node[0].is_object() || node[0].empty()) return;

@@ -42,31 +42,32 @@ std::string blame_text(const Results& results, const TableOptions& options) {
 }
 
 std::string blame_csv(const Results& results, const TableOptions& options) {
+  constexpr std::pair<const char*, double Blame::Rank::*> measured[] = {
+      {"cost_s", &Blame::Rank::cost_s},       {"low_s", &Blame::Rank::low_s},
+      {"high_s", &Blame::Rank::high_s},       {"input_s", &Blame::Rank::input_s},
+      {"compute_s", &Blame::Rank::compute_s}, {"network_s", &Blame::Rank::network_s},
+      {"wait_s", &Blame::Rank::wait_s},       {"processor_s", &Blame::Rank::processor_s}};
+  std::vector<std::string> fields{"result", "id",    "launch",  "rank",
+                                  "host",   "place", "seconds", "last"};
+  for (const auto& [name, member] : measured) fields.emplace_back(name);
+  fields.emplace_back("ready_s");
   std::vector<nlohmann::json> records;
   for (const auto& [result, row] : rows_with_blame(results, options)) {
-    for (const Blame::Rank& rank : row.blame->ranks)
-      records.push_back({{"result", result},
-                         {"id", row.id},
-                         {"launch", row.launch},
-                         {"rank", rank.rank},
-                         {"host", rank.host},
-                         {"place", rank.place},
-                         {"seconds", row.blame->seconds},
-                         {"last", static_cast<std::int64_t>(rank.last)},
-                         {"cost_s", rank.cost_s},
-                         {"low_s", rank.low_s},
-                         {"high_s", rank.high_s},
-                         {"input_s", rank.input_s},
-                         {"compute_s", rank.compute_s},
-                         {"network_s", rank.network_s},
-                         {"wait_s", rank.wait_s},
-                         {"processor_s", rank.processor_s},
-                         {"ready_s", number_or_null(rank.ready_s)}});
+    for (const Blame::Rank& rank : row.blame->ranks) {
+      nlohmann::json& record = records.emplace_back();
+      record = {{"result", result},
+                {"id", row.id},
+                {"launch", row.launch},
+                {"rank", rank.rank},
+                {"host", rank.host},
+                {"place", rank.place},
+                {"seconds", row.blame->seconds},
+                {"last", static_cast<std::int64_t>(rank.last)},
+                {"ready_s", number_or_null(rank.ready_s)}};
+      for (const auto& [name, member] : measured) record[name] = rank.*member;
+    }
   }
-  return make_csv(
-      {"result", "id", "launch", "rank", "host", "place", "seconds", "last", "cost_s", "low_s",
-       "high_s", "input_s", "compute_s", "network_s", "wait_s", "processor_s", "ready_s"},
-      records);
+  return make_csv(fields, records);
 }
 
 }  // namespace assay

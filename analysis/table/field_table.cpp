@@ -85,7 +85,7 @@ void explain_launches(const SeriesList& rows, bool intervals, Legend& legend) {
     });
   };
   if (several(true))
-    legend.add("A case with several published numbers shows the best one, with its citation.");
+    legend.add("Several published numbers of a case: the best one is shown, with its citation.");
   if (several(false) && !intervals)
     legend.add("Several launches: time is the median of the launch medians.");
   else if (several(false))

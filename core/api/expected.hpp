@@ -29,7 +29,8 @@ struct ElementComparison {
   std::int64_t worst = 0;               ///< its element, and what it is:
   double actual = 0, target = 0, bound = 0;
 
-  /// `right`: the value that element `index` should have; `is_bad`: `value` is no result.
+  /// Adds element `index`, which has `value` and should have `right`. `is_bad`: `value` is NaN or
+  /// infinite.
   ASSAY_ITEM void add(std::int64_t index, double value, double right, bool is_bad,
                       const Expected& want) {
     const double error = std::fabs(value - right), size = std::fabs(want.value);

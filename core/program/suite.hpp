@@ -43,7 +43,7 @@ std::filesystem::path find_suite(const std::string& name);
 std::vector<std::string> texts_in(const nlohmann::json& document);
 /// Names of the suites in suites/. Files with another schema (criteria) are not suites.
 std::vector<std::string> suite_names();
-/// True if a key of a suite's group is no dimension, but says something of all its cases
+/// True if a key of a suite's group names no dimension: it applies to all cases of the group
 /// ("required").
 bool is_about_group(const std::string& key);
 /// Names of the benchmarks that a suite needs, in the order in which they first appear.

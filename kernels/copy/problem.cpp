@@ -23,10 +23,9 @@ CopyProblem::CopyProblem(const CopyShape& shape, const std::vector<std::string>&
         "a copy of {} bytes is not one of whole 64-bit words. Use a multiple of {} above 0.",
         shape.bytes, element_bytes));
   if ((shape.from == every_place) != (shape.to == every_place))
-    throw InputError(
-        fmt::format("a copy from {} to {} is not possible (every node copies to every other one). "
-                    "Use {} for both.",
-                    shape.from, shape.to, every_place));
+    throw InputError(fmt::format(
+        "cannot copy from {} to {}: {} means from every node to every other one. Give it for both.",
+        shape.from, shape.to, every_place));
   if (shape.from != every_place) {
     paths_.emplace_back(shape.from, shape.to);
     if (shape.both) paths_.emplace_back(shape.to, shape.from);

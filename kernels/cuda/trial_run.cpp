@@ -37,8 +37,8 @@ double held_seconds(Stream& stream, Operation& operation, int runs) {
 /// submits slowly ends the repetitions: a network has hundreds of plans.
 double least_held_seconds(Stream& stream, Operation& operation) {
   constexpr int batches = 3;
-  constexpr double batch_s = 200e-6;  // beside which the marks' resolution is small
-  constexpr double most_runs = 20;    // whose launches the stream's queue takes
+  constexpr double batch_s = 200e-6;  // the marks' resolution is small beside it
+  constexpr double most_runs = 20;    // the stream's queue holds their launches
   const auto start = std::chrono::steady_clock::now();
   double least = held_seconds(stream, operation, 1);
   for (int i = 0; i < batches && least > 0 && seconds_since(start) < longest_repeated_s; ++i) {

@@ -24,8 +24,8 @@ struct Choice {
   /// The algorithm of a node that the backend also computes as one operation (Executor::fuse).
   static constexpr const char* in_parts = "parts";
   bool is_in_parts() const { return algorithm == in_parts; }
-  /// The algorithm of a node that also makes sums for the node behind it, and of that one, which
-  /// reads them (Executor::add_sums, GraphNode::gives).
+  /// The name of the algorithm by which a node also makes sums, and by which the next node reads
+  /// them (Executor::add_sums, GraphNode::gives).
   static constexpr const char* with_sums = "sums";
   bool has_sums() const { return algorithm == with_sums; }
   /// True if the backend would choose it by itself.

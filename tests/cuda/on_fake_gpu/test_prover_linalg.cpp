@@ -88,7 +88,7 @@ TEST(Prover, WeighsAllSumsOfObservationsAsTheHost) {
     }
 }
 
-/// Of a right factor the error is of roundings alone, so the outputs here are wrong.
+/// A right factor errs by roundings alone, which show little: the outputs here are wrong.
 TEST(Prover, FindsTheErrorOfAFactorAsTheHost) {
   const LinalgProblem problem(parse_linalg("qr:n913d6"), Precision::fp64);
   const Trial trial(linalg_oracle(problem), problem.tensors(), false);

@@ -224,12 +224,12 @@ std::optional<double> find_amount(const RowProblem& problem) {
       if (const auto amount = problem.amounts->find(rate);
           amount != problem.amounts->end() && amount->second)
         return amount->second;
-  const auto batch = problem.number("global_batch_size");  // of older programs
+  const auto batch = problem.number("global_batch_size");  // of published rows
   return batch ? batch : problem.number("size");
 }
 
-/// True if all ranks share the problem, or each has its own; nothing for one rank. Rows of older
-/// programs do not contain it; if their ranks share the problem, they have the fields tested last.
+/// True if all ranks share the problem, or each has its own; nothing for one rank. Published rows
+/// do not say it; if their ranks share the problem, they have the fields tested last.
 std::optional<bool> shared(const Series& series) {
   const RowProblem& problem = series.first().problem;
   if (parameter_number(series, "ranks") <= 1) return std::nullopt;

@@ -43,7 +43,7 @@ struct JudgedNode {
 struct Acceptance {
   struct CriteriaFile {
     std::string name{}, file{}, sha256{};
-    nlohmann::json content = nullptr;  ///< of the file; null in documents of older versions
+    nlohmann::json content = nullptr;  ///< of the file
   };
   /// A limit of the criteria, and how many rows or nodes met it. `unknown`: of the others those
   /// whose state is not reported.

@@ -107,14 +107,9 @@ std::vector<std::string> row_notes(const SideRow& base, const SideRow& updated) 
   return notes;
 }
 
-/// The tolerance of the command line, else of the row, of its run, or the default.
-double find_tolerance(const SideRow& base, const std::optional<double>& given) {
-  if (given) return *given;
-  if (base.row().tolerance) return *base.row().tolerance;
-  const json& run = base.run->rest;
-  const auto tolerance = run.find("tolerance");
-  return tolerance != run.end() && tolerance->is_number() ? tolerance->get<double>()
-                                                          : usual_tolerance;
+/// The tolerance of the command line, else of the row, or the default.
+double find_tolerance(const SideRow& base, const std::optional<double>& option) {
+  return option ? *option : base.row().tolerance.value_or(usual_tolerance);
 }
 
 /// A row that both sides have, and the launches on which its verdict is based: those of the screen,

@@ -54,7 +54,7 @@ std::string make_key(const Row& row, const std::vector<std::string>& varied) {
   if (in_form)
     for (const std::string& problem : {row.problem.descriptor, row.parameter("problem")})
       if (fill_form(row, {}, problem) == row.id) return fill_form(row, varied, problem);
-  // A row of an older version, or of another program.
+  // A row of another program.
   std::vector<std::string> parts = split(row.id, '/');
   for (const std::string& name : varied) {
     const std::string value = row.parameter(name);

@@ -130,8 +130,7 @@ Texts make_notes(const Row& row, const RowLayersSum& sum, const std::string& mar
 
 void add_layers(Page& page, const ChosenRow& chosen) {
   const Row& row = chosen.row;
-  // Files of older versions do not have it.
-  const RowLayersSum sum = row.layers_sum ? *row.layers_sum : sum_layers(row);
+  const RowLayersSum sum = row.layers_sum.value_or(sum_layers(row));
   const std::string mark = choose_mark(row);
   std::map<std::string, LayerGroup> by_operation;
   std::vector<LayerGroup> layers, operations;

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string>
@@ -18,12 +17,12 @@ namespace {
 /// The processors that ranks on the host of this rank may use.
 std::set<int> allowed_on_host(const std::set<int>& mine, const std::vector<std::string>& hosts,
                               Communicator& ranks) {
-  const std::vector<nlohmann::json> sets = allgather_json(mine, ranks);
+  const auto lists = all_lists(std::vector(mine.begin(), mine.end()), ranks);
   std::set<int> all;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     if (hosts[rank] != ranks.host()) continue;
-    if (sets[rank].empty()) return {};
-    all.merge(sets[rank].get<std::set<int>>());
+    if (lists[rank].empty()) return {};
+    all.insert(lists[rank].begin(), lists[rank].end());
   }
   return all;
 }

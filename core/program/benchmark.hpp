@@ -18,6 +18,8 @@
 
 namespace assay {
 
+struct Row;
+
 /// The arguments of Benchmark::prepare besides the case; shared by the cases of a process.
 struct CaseContext {
   Plugins& plugins;
@@ -44,6 +46,8 @@ class Benchmark {
   /// Command lines that --help shows; each must work as printed. The default is the flags that work
   /// for every benchmark.
   virtual std::vector<Example> examples() const;
+  /// The exit codes that --help shows beside those of every benchmark: ", 9 a target was missed".
+  virtual std::string exit_codes() const { return ""; }
   /// The dimensions in the order of the id. The namespace `dimension` below has those that
   /// benchmarks share.
   virtual std::vector<Dimension> dimensions() const = 0;
@@ -70,7 +74,7 @@ class Benchmark {
   /// none.
   virtual std::vector<std::string> step_parameters(const Case&) const { return {}; }
   /// Words that a printed row has behind its rates; by default none.
-  virtual std::string row_label(const nlohmann::json&) const { return ""; }
+  virtual std::string row_label(const Row&) const { return ""; }
   /// The plugins that a case may use beside those that its settings name.
   virtual std::vector<std::string> candidates(const Case&) const { return {}; }
   /// Bytes that a rank uses in one run, or in each of the run's operations. They determine which

@@ -222,8 +222,8 @@ Command benchmark_command(const Benchmark& benchmark) {
   command.examples = benchmark.examples();
   command.exit_codes =
       "0 ok, or unsupported beside rows that were measured, 2 bad usage or input, 3 incorrect "
-      "numerics, 6 no row was measured, 7 failed, timed out or a required backend is unavailable, "
-      "9 a training missed its target";
+      "numerics, 6 no row was measured, 7 failed, timed out or a required backend is unavailable" +
+      benchmark.exit_codes();
   return command;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <utility>
@@ -80,8 +79,8 @@ std::int64_t count_samples(const std::vector<BadSamples>& mine, Communicator& ra
   for (const BadSamples& own : mine) {
     auto& [faults, samples] = sets[own.set];
     faults = own.faults;
-    for (const nlohmann::json& of_rank : allgather_json(own.samples, ranks))
-      samples.merge(of_rank.get<std::set<std::int64_t>>());
+    for (const auto& of_rank : all_lists(own.samples, ranks))
+      samples.insert(of_rank.begin(), of_rank.end());
   }
   std::int64_t all = 0;
   for (const auto& [set, fault] : sets) all += fault.first + std::ssize(fault.second);

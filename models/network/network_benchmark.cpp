@@ -1,8 +1,8 @@
 #include "models/network/network_benchmark.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "comm/joined.hpp"
@@ -11,6 +11,7 @@
 #include "core/measure/rank_failure.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/launched_ranks.hpp"
+#include "core/result/row.hpp"
 #include "models/network/inference_workload.hpp"
 #include "models/network/loss_band.hpp"
 #include "models/network/network_options.hpp"
@@ -82,11 +83,10 @@ std::vector<std::string> NetworkBenchmark::step_parameters(const Case& selected)
 
 /// The convergence beside it may be another row's: tables find that (analysis/trainings.hpp). A
 /// training that missed its target and was kept shows as little as none.
-std::string NetworkBenchmark::row_label(const nlohmann::json& row) const {
-  const nlohmann::json metrics = row.value("metrics", nlohmann::json::object());
-  bool converged = false;
-  for (const auto& [name, value] : metrics.items()) converged |= name.starts_with("time_to_");
-  return row.contains("step_parameters") && !converged ? "throughput only" : "";
+std::string NetworkBenchmark::row_label(const Row& row) const {
+  const bool converged = std::ranges::any_of(
+      row.metrics, [](const auto& metric) { return metric.first.starts_with("time_to_"); });
+  return row.step_parameters.empty() || converged ? "" : "throughput only";
 }
 
 std::vector<std::string> NetworkBenchmark::candidates(const Case& selected) const {

@@ -23,7 +23,8 @@ class NetworkBenchmark : public Benchmark {
   void expect_compatible(const std::vector<Case>& cases) const final;
   bool ranks_share(const Case&) const final { return true; }
   std::vector<std::string> step_parameters(const Case& selected) const final;
-  std::string row_label(const nlohmann::json& row) const final;
+  std::string exit_codes() const final { return ", 9 a training missed its target"; }
+  std::string row_label(const Row& row) const final;
   std::vector<std::string> candidates(const Case& selected) const final;
   std::shared_ptr<const Problem> problem(const Case& selected) const final;
   std::vector<double> working_sets(const Case& selected) const final;

@@ -215,10 +215,9 @@ void TrainingCheckpoint::compare(const Checkpoint& file, const Fingerprints& own
   const std::string name = settings_.checkpoint.string();
   fault_ = difference(own, fingerprints);
   if (!fault_.empty()) fault_ = fmt::format("on the device {}, as {} has them", fault_, name);
-  const auto writers = file.state().find("fingerprints");  // missing in older files
-  if (writers == file.state().end() || !fault_.empty()) return;
-  fault_ = difference(fingerprints, writers->get<Fingerprints>());
-  if (!fault_.empty()) fault_ = fmt::format("in {} {}, as was written", name, fault_);
+  if (!fault_.empty()) return;
+  fault_ = difference(file.state().value("fingerprints", Fingerprints{}), fingerprints);
+  if (!fault_.empty()) fault_ = fmt::format("by the fingerprints in {} {}", name, fault_);
 }
 
 Checkpoint TrainingCheckpoint::open_on_all() const {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -228,7 +227,10 @@ std::vector<double> ServersWay::broadcast_averages(int worker) {
 }
 
 std::vector<std::uint64_t> ServersWay::gathered(std::uint64_t own) const {
-  return nlohmann::json(allgather_json(own, parts_.ranks)).get<std::vector<std::uint64_t>>();
+  std::vector<std::uint64_t> all;
+  for (const auto& of_rank : all_lists(std::vector{own}, parts_.ranks))
+    all.push_back(of_rank.at(0));
+  return all;
 }
 
 /// Prepares the start of the replay.

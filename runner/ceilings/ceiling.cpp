@@ -50,8 +50,7 @@ Ranks read_ranks(const Row& row) {
   if (ranks.all == 1) return ranks;
   if (ceiling_place(row).is_processor())
     ranks.here = std::ceil(ranks.all / row.number("nodes").value_or(1));
-  if (!row.problem.shared_by)
-    throw NoCeiling{"whether its ranks share the problem is not known (an older program)"};
+  if (!row.problem.shared_by) throw NoCeiling{"whether its ranks share the problem is not known"};
   ranks.sharers = *row.problem.shared_by;
   return ranks;
 }

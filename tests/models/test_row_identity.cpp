@@ -63,13 +63,13 @@ TEST(RowIdentity, StepsOfATrainingAreKnownByTheirParameters) {
 }
 
 TEST(RowIdentity, AThroughputWithoutAnAccuracyThatWasReachedSaysSo) {
-  nlohmann::json row = {{"rates", {{"images_per_s", 1e3}}}};
+  Row row;
   EXPECT_EQ(resnet50_benchmark().row_label(row), "");  // it does not train
-  row["step_parameters"] = {"batch"};
+  row.step_parameters = {"batch"};
   EXPECT_EQ(resnet50_benchmark().row_label(row), "throughput only");
-  row["metrics"]["accuracy"] = {{"value", 0.1}};  // kept, though it missed its target
+  row.metrics["accuracy"] = {0.1, "", ""};  // kept, though it missed its target
   EXPECT_EQ(resnet50_benchmark().row_label(row), "throughput only");
-  row["metrics"]["time_to_accuracy_s"] = {{"value", 1}};
+  row.metrics["time_to_accuracy_s"] = {1.0, "s", "lower"};
   EXPECT_EQ(resnet50_benchmark().row_label(row), "");
 }
 

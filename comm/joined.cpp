@@ -64,30 +64,42 @@ const AlgorithmEntry& find_entry(const std::string& name) {
                        [&](const AlgorithmEntry& entry) { return entry.name == name; });
 }
 
-bool on_gpu(const Options& options) { return options.get("device", "cpu") != "cpu"; }
-/// gpu_transport then selects the GPU of each rank.
-bool is_staged(const Options& options) {
-  return on_gpu(options) && options.get("transport", "") != gpu_transport;
-}
-/// True if no library below the algorithm reads GPU memory: then the whole algorithm runs on the
-/// host and its buffers are staged.
-bool all_staged(const Options& options) {
-  return is_staged(options) && options.get("inside", "same") != gpu_transport;
-}
-Options on_host(Options options) {
-  options.settings["device"] = "cpu";
-  return options;
-}
+/// How a case connects its ranks, read once from its settings. A setting that a program does not
+/// have is at its usual value.
+struct Connection {
+  explicit Connection(Settings settings) : options{std::move(settings)} {}
+  Connection on_host() const {
+    Settings settings = options.settings;
+    settings["device"] = "cpu";
+    return Connection(std::move(settings));
+  }
+
+  Options options;  ///< for plugins and algorithms, which have settings of their own
+  std::string transport = options.get("transport", launched_transport);
+  std::string algorithm = options.get("algorithm", "library");
+  std::string intra_node = options.get("inside", "same");
+  std::string wire = options.get("wire", "none");
+  std::string ranks_per_node = options.get("ranks_per_node", "0");
+  std::string device = options.get("device", "cpu");
+  bool has_wire = wire != "none";
+  bool is_fused = options.get("fusion", "0") != "0";
+  bool on_gpu = device != "cpu";
+  /// gpu_transport then selects the GPU of each rank.
+  bool is_staged = on_gpu && transport != gpu_transport;
+  /// No library below the algorithm reads GPU memory: then the whole algorithm runs on the host and
+  /// its buffers are staged.
+  bool all_staged = is_staged && intra_node != gpu_transport;
+};
 
 /// Page-locked memory cannot be swapped out: allocating more than is available would harm the whole
 /// host. Each rank stages its send and receive buffer; in a hybrid, the ranks of a node together
 /// stage one message, in place.
-void expect_room_to_stage(const CollectiveProblem& problem, const Options& options,
+void expect_room_to_stage(const CollectiveProblem& problem, const Connection& connection,
                           const CaseContext& context) {
   double need = 0;
   for (const TensorSpec& spec : problem.tensors(context.ranks.rank() % problem.shape().ranks))
     need += static_cast<double>(spec.elements()) * static_cast<double>(size_of(spec.type));
-  need = all_staged(options) ? need * context.ranks_here : problem.bytes();
+  need = connection.all_staged ? need * context.ranks_here : problem.bytes();
   const auto available = static_cast<double>(memory_available());
   if (need > available)
     throw CaseError(
@@ -98,19 +110,18 @@ void expect_room_to_stage(const CollectiveProblem& problem, const Options& optio
 
 /// Why the settings cannot be combined, or empty: layers and replacements of NCCL inside a node
 /// access data in host memory, and layers send from buffers of their own.
-std::string why_not_together(const CollectiveSettings& settings, const Options& options) {
-  const std::string intra_node = options.get("inside", "same"), wire = options.get("wire", "none");
-  if (on_gpu(options)) {
+std::string why_not_together(const CollectiveSettings& settings, const Connection& connection) {
+  const std::string& intra_node = connection.intra_node;
+  if (connection.on_gpu) {
     if (settings.registered) return "registered buffers are host memory. Use --device cpu.";
-    if (wire != "none") return "--wire converts data on the host. Use --device cpu.";
-    if (options.get("fusion", "0") != "0")
-      return "--fusion combines data on the host. Use --device cpu.";
-    if (intra_node != "same" && intra_node != gpu_transport && !all_staged(options))
+    if (connection.has_wire) return "--wire converts data on the host. Use --device cpu.";
+    if (connection.is_fused) return "--fusion combines data on the host. Use --device cpu.";
+    if (intra_node != "same" && intra_node != gpu_transport && !connection.all_staged)
       return intra_node + " reads host memory (--intra-node). Use --device cpu.";
   }
-  if (settings.registered && wire != "none")
+  if (settings.registered && connection.has_wire)
     return "--wire sends from its own buffers. Use --buffers ordinary.";
-  if (settings.registered && options.get("fusion", "0") != "0")
+  if (settings.registered && connection.is_fused)
     return "--fusion sends from its own buffers. Use --buffers ordinary.";
   if (settings.registered && intra_node != "same")
     return "buffers are registered with the transport, not with " + intra_node +
@@ -144,13 +155,13 @@ Groups make_groups(const CollectivesSettings& asked, const Communicator& ranks) 
 }
 
 /// Why these calls cannot be made in groups, or "".
-std::string why_not_groups(const CollectivesSettings& asked, const Options& options,
+std::string why_not_groups(const CollectivesSettings& asked, const Connection& connection,
                            const Communicator& ranks) {
   if (asked.group == 0) return "";
   if (ranks.size() % asked.group != 0)
     return fmt::format("{} ranks are no groups of {}. Use --groups with a divisor.", ranks.size(),
                        asked.group);
-  const bool other = options.get("inside", "same") != "same";
+  const bool other = connection.intra_node != "same";
   if (asked.problem->shape().beside > 0)
     return "--beside makes halves of all ranks. Use --groups 0.";
   if (asked.problem->shape().pattern == Pattern::barrier || asked.replay || other)
@@ -160,61 +171,12 @@ std::string why_not_groups(const CollectivesSettings& asked, const Options& opti
   return "";
 }
 
-/// Collective.
-Result<Joined> join_all(const Options& options, CaseContext& context, const Groups& groups) {
-  const std::string transport = options.get("transport", "");
-  const bool staging = is_staged(options);
-  const std::string device_owner = staging ? gpu_transport : transport;
-  const Result<Communicator*> first = join_transport(device_owner, options, context);
-  if (const auto* refusal = std::get_if<Unsupported>(&first))
-    return staging
-               ? Unsupported{fmt::format("{} reads host memory, and staging GPU memory needs {} "
-                                         "to select the GPU ({})",
-                                         transport, device_owner, refusal->reason)}
-               : *refusal;
-  const Result<Device*> device = together<Device*>(context.ranks, [&] {
-    return std::get<Backend*>(context.plugins.open(device_owner))->device(options);
-  });
-  if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
-
-  Joined joined{std::get<Communicator*>(first), nullptr, std::get<Device*>(device)};
-  if (staging) {
-    const Result<Communicator*> host_transport =
-        join_transport(transport, on_host(options), context);
-    if (const auto* refusal = std::get_if<Unsupported>(&host_transport)) return *refusal;
-    joined.transport = std::get<Communicator*>(host_transport);
-    if (!all_staged(options)) {
-      std::unique_ptr<Communicator>& known =
-          context
-              .joined[fmt::format("{} {} staged", transport, options.get("ranks_per_node", "0"))];
-      if (known == nullptr) known = staged(*joined.transport, *joined.device);
-      joined.transport = known.get();
-    }
-  }
-  if (groups.size > 0) {
-    std::unique_ptr<Communicator>& known = context.joined[fmt::format(
-        "{} {} {} in groups {} {}", transport, options.get("ranks_per_node", "0"),
-        options.get("device", ""), groups.size, groups.rails ? "rail" : "block")];
-    if (known == nullptr) known = joined.transport->split(groups.own, context.ranks.rank());
-    joined.transport = known.get();
-  }
-  joined.intra_node = joined.transport;
-  const std::string intra_node = options.get("inside", "same");
-  if (intra_node != "same" && intra_node != "shared_memory") {
-    const Result<Communicator*> other =
-        join_transport(intra_node, all_staged(options) ? on_host(options) : options, context);
-    if (const auto* refusal = std::get_if<Unsupported>(&other)) return *refusal;
-    joined.intra_node = std::get<Communicator*>(other);
-  }
-  return joined;
-}
-
-}  // namespace
-
-Result<Communicator*> join_transport(const std::string& name, const Options& options,
+/// The transport `name` over the ranks of `context`. It is joined once and shared by all cases with
+/// the same options. CaseError names a rank that fails while others succeed. Collective.
+Result<Communicator*> join_transport(const std::string& name, const Connection& connection,
                                      CaseContext& context) {
   const std::string key =
-      fmt::format("{} {} {}", name, options.get("ranks_per_node", "0"), options.get("device", ""));
+      fmt::format("{} {} {}", name, connection.ranks_per_node, connection.device);
   if (const auto known = context.joined.find(key); known != context.joined.end())
     return known->second.get();
   // A communicator of its own: messages of an algorithm must not meet those of the runner.
@@ -225,7 +187,8 @@ Result<Communicator*> join_transport(const std::string& name, const Options& opt
       together<Backend*>(context.ranks, [&] { return context.plugins.open(name); });
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) return *refusal;
   Result<std::unique_ptr<Communicator>> communicator = together<std::unique_ptr<Communicator>>(
-      context.ranks, [&] { return std::get<Backend*>(opened)->connect(options, context.ranks); });
+      context.ranks,
+      [&] { return std::get<Backend*>(opened)->connect(connection.options, context.ranks); });
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
   std::unique_ptr<Communicator>& ranks = std::get<std::unique_ptr<Communicator>>(communicator);
   if (ranks->size() != context.ranks.size() || ranks->rank() != context.ranks.rank())
@@ -235,21 +198,72 @@ Result<Communicator*> join_transport(const std::string& name, const Options& opt
   return context.joined.emplace(key, std::move(ranks)).first->second.get();
 }
 
+/// Collective.
+Result<Joined> join_all(const Connection& connection, CaseContext& context, const Groups& groups) {
+  const std::string& transport = connection.transport;
+  const bool staging = connection.is_staged;
+  const std::string device_owner = staging ? gpu_transport : transport;
+  const Result<Communicator*> first = join_transport(device_owner, connection, context);
+  if (const auto* refusal = std::get_if<Unsupported>(&first))
+    return staging
+               ? Unsupported{fmt::format("{} reads host memory, and staging GPU memory needs {} "
+                                         "to select the GPU ({})",
+                                         transport, device_owner, refusal->reason)}
+               : *refusal;
+  const Result<Device*> device = together<Device*>(context.ranks, [&] {
+    return std::get<Backend*>(context.plugins.open(device_owner))->device(connection.options);
+  });
+  if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
+
+  Joined joined{std::get<Communicator*>(first), nullptr, std::get<Device*>(device)};
+  if (staging) {
+    const Result<Communicator*> host_transport =
+        join_transport(transport, connection.on_host(), context);
+    if (const auto* refusal = std::get_if<Unsupported>(&host_transport)) return *refusal;
+    joined.transport = std::get<Communicator*>(host_transport);
+    if (!connection.all_staged) {
+      std::unique_ptr<Communicator>& known =
+          context.joined[fmt::format("{} {} staged", transport, connection.ranks_per_node)];
+      if (known == nullptr) known = staged(*joined.transport, *joined.device);
+      joined.transport = known.get();
+    }
+  }
+  if (groups.size > 0) {
+    std::unique_ptr<Communicator>& known =
+        context
+            .joined[fmt::format("{} {} {} in groups {} {}", transport, connection.ranks_per_node,
+                                connection.device, groups.size, groups.rails ? "rail" : "block")];
+    if (known == nullptr) known = joined.transport->split(groups.own, context.ranks.rank());
+    joined.transport = known.get();
+  }
+  joined.intra_node = joined.transport;
+  const std::string& intra_node = connection.intra_node;
+  if (intra_node != "same" && intra_node != "shared_memory") {
+    const Result<Communicator*> other = join_transport(
+        intra_node, connection.all_staged ? connection.on_host() : connection, context);
+    if (const auto* refusal = std::get_if<Unsupported>(&other)) return *refusal;
+    joined.intra_node = std::get<Communicator*>(other);
+  }
+  return joined;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
                                                       CaseContext& context) {
-  const std::string name = options.get("transport", launched_transport);
-  if (name == gpu_transport && options.get("wire", "none") != "none")
+  const Connection connection(options.settings);
+  const std::string& name = connection.transport;
+  if (name == gpu_transport && connection.has_wire)
     return Unsupported{
         fmt::format("--wire converts data on the host, whose memory {} does not read. Use --wire "
                     "none.",
                     name)};
-  const Result<Communicator*> joined = join_transport(name, options, context);
+  const Result<Communicator*> joined = join_transport(name, connection, context);
   if (const auto* refusal = std::get_if<Unsupported>(&joined)) return *refusal;
   Communicator& transport = *std::get<Communicator*>(joined);
-  Result<std::unique_ptr<Communicator>> communicator =
-      together<std::unique_ptr<Communicator>>(context.ranks, [&] {
-        return find_entry(options.get("algorithm", "library")).make(transport, transport, options);
-      });
+  Result<std::unique_ptr<Communicator>> communicator = together<std::unique_ptr<Communicator>>(
+      context.ranks,
+      [&] { return find_entry(connection.algorithm).make(transport, transport, options); });
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
   return layered(std::move(std::get<std::unique_ptr<Communicator>>(communicator)), options);
 }
@@ -265,27 +279,26 @@ namespace {
 
 /// The source of the arrivals, which show who comes late to the calls; `transport` transfers the
 /// messages of these.
-ArrivalSource make_arrivals(const CollectivesSettings& asked, const Options& options,
+ArrivalSource make_arrivals(const CollectivesSettings& asked, const Connection& connection,
                             Communicator& transport) {
-  if (on_gpu(options)) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
+  if (connection.on_gpu) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
   if (asked.problem->shape().beside > 0 || asked.group > 0)
     return {{}, "not all ranks make one call together"};
   const Pattern pattern = asked.problem->shape().pattern;
   if (pattern == Pattern::broadcast || pattern == Pattern::reduce || pattern == Pattern::sendrecv)
     return {{}, fmt::format("in a {} not all ranks wait for the last one", name(pattern))};
-  return {ArrivalSource::Kind::collective, "",
-          job_network(options.get("transport", ""), &transport)};
+  return {ArrivalSource::Kind::collective, "", job_network(connection.transport, &transport)};
 }
 
 /// Why messages between pairs of ranks cannot be exchanged so, or "".
-std::string why_not_exchange(Pattern pattern, const Options& options) {
-  if (options.get("algorithm", "library") != "library")
+std::string why_not_exchange(Pattern pattern, const Connection& connection) {
+  if (connection.algorithm != "library")
     return fmt::format("{} consists of messages (it has no algorithm). Use --algorithm library.",
                        name(pattern));
-  if (options.get("wire", "none") != "none")
+  if (connection.has_wire)
     return fmt::format("{} consists of messages, which --wire does not compress. Use --wire none.",
                        name(pattern));
-  if (pattern != Pattern::sendrecv && on_gpu(options))
+  if (pattern != Pattern::sendrecv && connection.on_gpu)
     return fmt::format("{} is of messages between hosts' memories. Use --device cpu.",
                        name(pattern));
   return "";
@@ -303,40 +316,38 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   // Each rank generates and checks data with its share of the processors: more threads would spin
   // during the other ranks' calls.
   omp_set_num_threads(std::max(1, processors() / context.ranks_here));
-  Options options;
-  options.settings = wanted.settings;
+  const Connection connection(wanted.settings);
   const auto start = std::chrono::steady_clock::now();
 
-  if (std::string reason = why_not_groups(asked, options, context.ranks); !reason.empty())
+  if (std::string reason = why_not_groups(asked, connection, context.ranks); !reason.empty())
     return Unsupported{std::move(reason)};
   const Groups groups = make_groups(asked, context.ranks);
-  const Result<Joined> all = join_all(options, context, groups);
+  const Result<Joined> all = join_all(connection, context, groups);
   if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
   const Joined& joined = std::get<Joined>(all);
-  const bool staged_as_whole = all_staged(options);
 
-  CollectiveSettings settings{options.get("algorithm", "library"), options.get("transport", ""),
-                              options.get("mode", "blocking") == "nonblocking",
-                              options.get("buffers", "ordinary") == "registered"};
+  CollectiveSettings settings{connection.algorithm, connection.transport,
+                              wanted.settings.at("mode") == "nonblocking",
+                              wanted.settings.at("buffers") == "registered"};
   if (is_exchange(shape.pattern)) {
-    if (std::string reason = why_not_exchange(shape.pattern, options); !reason.empty())
+    if (std::string reason = why_not_exchange(shape.pattern, connection); !reason.empty())
       return Unsupported{std::move(reason)};
-    if (is_staged(options)) settings.transport += std::string(", ") + staged_words;
+    if (connection.is_staged) settings.transport += std::string(", ") + staged_words;
   }
-  if (std::string reason = why_not_together(settings, options); !reason.empty())
+  if (std::string reason = why_not_together(settings, connection); !reason.empty())
     return Unsupported{std::move(reason)};
   Result<std::unique_ptr<Communicator>> communicator =
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
-        if (is_staged(options)) expect_room_to_stage(problem, options, context);
+        if (connection.is_staged) expect_room_to_stage(problem, connection, context);
         return find_entry(settings.algorithm)
             .make(*joined.transport, *joined.intra_node,
-                  staged_as_whole ? on_host(options) : options);
+                  (connection.all_staged ? connection.on_host() : connection).options);
       });
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
   std::unique_ptr<Communicator> algorithm =
       std::move(std::get<std::unique_ptr<Communicator>>(communicator));
-  if (staged_as_whole) algorithm = staged(std::move(algorithm), *joined.device);
-  std::unique_ptr<Communicator> ranks = layered(std::move(algorithm), options);
+  if (connection.all_staged) algorithm = staged(std::move(algorithm), *joined.device);
+  std::unique_ptr<Communicator> ranks = layered(std::move(algorithm), connection.options);
   const std::optional<ReplaySettings>& replay = asked.replay;
   if (std::string reason =
           replay ? why_not_replay(problem, *replay, *ranks) : why_not_collective(problem, *ranks);
@@ -346,8 +357,8 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
     if (std::string reason = why_not_beside(problem, *ranks); !reason.empty())
       return Unsupported{std::move(reason)};
     // A half of the ranks is a part of the transport, without what lies over it.
-    if (replay || settings.nonblocking || settings.registered || on_gpu(options) ||
-        settings.algorithm != "library" || options.get("wire", "none") != "none")
+    if (replay || settings.nonblocking || settings.registered || connection.on_gpu ||
+        settings.algorithm != "library" || connection.has_wire)
       return Unsupported{
           "--beside is of the transport's own blocking calls in the host's memory. Use --beside "
           "0."};
@@ -358,13 +369,13 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
 
   if (shape.pattern == Pattern::barrier)
     return barrier_workload(std::move(ranks), context.ranks, *joined.device, settings,
-                            make_arrivals(asked, options, *joined.transport));
+                            make_arrivals(asked, connection, *joined.transport));
   OperationSetup setup;
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
-  setup.ranks_here = on_gpu(options) ? 1 : context.ranks_here;  // ranks that share the memory
+  setup.ranks_here = connection.on_gpu ? 1 : context.ranks_here;  // ranks that share the memory
   setup.reference_budget = context.reference_budget;
-  setup.arrivals = make_arrivals(asked, options, *joined.transport);
+  setup.arrivals = make_arrivals(asked, connection, *joined.transport);
   const double create = seconds_since(start);
   if (replay)
     return replay_workload(

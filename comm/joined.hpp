@@ -15,11 +15,6 @@ struct CollectivesSettings;  // collectives_benchmark.hpp
 /// of the launcher.
 inline constexpr const char* launched_transport = "auto";
 
-/// The transport `name` over the ranks of `context`. It is joined once and shared by all cases with
-/// the same options. CaseError names a rank that fails while others succeed. Collective.
-Result<Communicator*> join_transport(const std::string& name, const Options& options,
-                                     CaseContext& context);
-
 /// The transport that reads GPU memory; the others read memory of the host.
 inline constexpr const char* gpu_transport = "nccl";
 

@@ -28,11 +28,6 @@ std::string why_disturbed(const NodeRow& row) {
       throttled_mark);
 }
 
-/// True if a finding is of all rows alike, and is told once: of the fleet or of the node.
-bool is_told_once(const std::string& reason) {
-  return reason == too_few_nodes || reason == other_environment;
-}
-
 /// True if a finding of the node tells why its rows are not comparable.
 bool told_by_the_node(const JudgedRow& row) {
   return row.verdict == not_comparable && row.reason.starts_with(not_comparable_text);

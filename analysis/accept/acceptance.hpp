@@ -128,6 +128,9 @@ std::vector<std::vector<Check>> compare_environments(const Fleet& fleet);
 /// The finding of a node that ran cases with other threads than most nodes; nothing of other nodes.
 std::optional<Check> compare_threads(const Node& node);
 
+/// The findings of a node, each a sentence: those of its environment, then the gravest.
+std::vector<std::string> finding_texts(const JudgedNode& node);
+
 /// JUnit XML with a testsuite per node and a testcase per row and criterion. failure: PERF-FAIL and
 /// INCORRECT; error: MISSING and NOT-QUIET; skipped: an unknown state that is not required.
 std::string junit_xml(const Acceptance& acceptance);

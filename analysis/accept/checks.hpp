@@ -23,6 +23,10 @@ inline constexpr const char* too_few_nodes = "too few nodes to compare with each
 /// The reason at each row of a node whose environment differs; a finding of the node says how.
 inline constexpr const char* other_environment =
     "its hardware or software is not that of most nodes";
+/// True if a finding is of all rows alike, and is told once: of the fleet or of the node.
+inline bool is_told_once(const std::string& reason) {
+  return reason == too_few_nodes || reason == other_environment;
+}
 /// Begins the reason of NOT-COMPARABLE.
 inline constexpr const char* not_comparable_text = "not comparable: ";
 /// Nodes of which a deviation is told: of fewer, the spread of the others is chance.

@@ -42,38 +42,6 @@ std::string passed_text(const JudgedNode& node) {
   return fmt::format("{} of {}", passed, node.rows.size() + node.rows_missing);
 }
 
-/// The findings of a node, each a sentence: those of its environment, then the gravest.
-std::vector<std::string> finding_texts(const JudgedNode& node) {
-  if (node.reason == no_result) return {no_result};
-  std::vector<std::pair<NodeVerdict, std::string>> findings;
-  const auto told = [](const std::string& reason) {
-    return reason == too_few_nodes || reason == other_environment;
-  };
-  for (const Check& finding : node.health.findings) {
-    if (finding.verdict <= pass) continue;
-    const bool speaks = finding.verdict == not_comparable;
-    findings.emplace_back(finding.verdict,
-                          speaks ? finding.reason : finding.criterion + ": " + finding.reason);
-  }
-  for (const JudgedRow& row : node.rows) {
-    if (row.verdict <= pass || told(row.reason) || row.verdict == not_comparable) continue;
-    findings.emplace_back(row.verdict, row.id + ": " + row.reason);
-  }
-  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
-    const auto place = [](NodeVerdict verdict) {
-      return verdict == not_comparable ? static_cast<int>(incorrect) + 1
-                                       : static_cast<int>(verdict);
-    };
-    return place(a.first) > place(b.first);
-  });
-  std::vector<std::string> texts;
-  for (const auto& [verdict, text] : findings)
-    texts.push_back(verdict == node.verdict || verdict == not_comparable
-                        ? text
-                        : fmt::format("{}: {}", verdict_names[verdict], text));
-  return texts;
-}
-
 /// The next step of a reader for a node with this verdict; null if there is none.
 const char* advice(NodeVerdict verdict) {
   switch (verdict) {
@@ -317,6 +285,34 @@ class Renderer {
 };
 
 }  // namespace
+
+std::vector<std::string> finding_texts(const JudgedNode& node) {
+  if (node.reason == no_result) return {no_result};
+  std::vector<std::pair<NodeVerdict, std::string>> findings;
+  for (const Check& finding : node.health.findings) {
+    if (finding.verdict <= pass) continue;
+    const bool speaks = finding.verdict == not_comparable;
+    findings.emplace_back(finding.verdict,
+                          speaks ? finding.reason : finding.criterion + ": " + finding.reason);
+  }
+  for (const JudgedRow& row : node.rows) {
+    if (row.verdict <= pass || is_told_once(row.reason) || row.verdict == not_comparable) continue;
+    findings.emplace_back(row.verdict, row.id + ": " + row.reason);
+  }
+  std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) {
+    const auto place = [](NodeVerdict verdict) {
+      return verdict == not_comparable ? static_cast<int>(incorrect) + 1
+                                       : static_cast<int>(verdict);
+    };
+    return place(a.first) > place(b.first);
+  });
+  std::vector<std::string> texts;
+  for (const auto& [verdict, text] : findings)
+    texts.push_back(verdict == node.verdict || verdict == not_comparable
+                        ? text
+                        : fmt::format("{}: {}", verdict_names[verdict], text));
+  return texts;
+}
 
 std::string render_acceptance(const Acceptance& acceptance, bool markdown) {
   return Renderer(acceptance, markdown).text();

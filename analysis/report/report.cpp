@@ -8,6 +8,7 @@
 #include "analysis/load.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/input_file.hpp"
@@ -91,13 +92,27 @@ json result_entries(const ReportInput& input) {
   return files;
 }
 
+/// The first findings of a node, and how many more there are.
+std::vector<std::string> shown_findings(const JudgedNode& node) {
+  constexpr std::size_t most = 6;
+  std::vector<std::string> texts = finding_texts(node);
+  if (texts.empty() && !node.reason.empty()) return {node.reason};
+  if (const std::size_t count = texts.size(); count > most) {
+    texts.resize(most);
+    texts.push_back("and " + counted(count - most, "more finding"));
+  }
+  return texts;
+}
+
 /// Adds the documents of other commands, by kind, and an entry for each to "files".
 void add_documents(const ReportInput& input, json& document) {
   for (const NamedDocument& named : input.documents) {
     json& shown = document[named.kind()].emplace_back();
-    if (const auto* acceptance = std::get_if<Acceptance>(&named.content))
+    if (const auto* acceptance = std::get_if<Acceptance>(&named.content)) {
       shown = report::condensed_acceptance(*acceptance);
-    else
+      for (std::size_t i = 0; const JudgedNode& node : acceptance->nodes)
+        shown["nodes"][i++]["findings"] = shown_findings(node);
+    } else
       std::visit([&](const auto& content) { shown = content; }, named.content);
     report::add_texts(shown, named.kind());
     shown["file"] = named.name;

@@ -74,23 +74,8 @@ function comparison_part(comparison, source) {
   ];
 }
 
-// Verdicts in the order of the findings of a node: how its environment differs, then the gravest.
-const grave = ['NOT-COMPARABLE', 'INCORRECT', 'MISSING', 'PERF-FAIL', 'NOT-QUIET'];
-// Why a node has its verdict. A finding of the environment tells why rows are not comparable.
-function findings_of(node) {
-  const most = 6, place = ({verdict}) => grave.indexOf(verdict), rows = node.rows.filter((row) => place(row) > 0);
-  const findings = [...node.health.findings, ...rows].filter((item) => place(item) >= 0).sort((a, b) => place(a) - place(b));
-  const name = (item) => item.criterion || [mark_told(item), item.id].filter(Boolean).join(' ');
-  const told = findings.map(
-      (item) => item.verdict === 'NOT-COMPARABLE' ? item.reason : name(item) + ': ' + (item.reason || item.verdict));
-  if (!told.length) return node.reason ? [node.reason] : [];
-  return told.length > most ? [...told.slice(0, most), 'and ' + plural(told.length - most, 'more finding')] : told;
-}
-const findings_column = field('Findings', (node) => findings_of(node).join('; '), 'wide', {
-  show: (text, node) => {
-    const told = findings_of(node);
-    return told.length > 1 ? bullets(told.map(breakable)) : breakable(text);
-  }
+const findings_column = field('Findings', (node) => node.findings.join('; '), 'wide', {
+  show: (text, {findings}) => findings.length > 1 ? bullets(findings.map(breakable)) : breakable(text)
 });
 function node_columns(acceptance) {
   const rank = new Map(acceptance.stragglers.map((node) => [node.node, node.rank]));

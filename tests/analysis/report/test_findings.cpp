@@ -276,6 +276,22 @@ TEST(ReportFindings, OfNodes) {
   EXPECT_TRUE(words(NodeVerdict::pass)["failed"].empty());
 }
 
+TEST(ReportFindings, OfANodeAreThoseOfTheTerminal) {
+  Acceptance document = acceptance(NodeVerdict::perf_fail);
+  const auto shown = [&] {
+    return document_with({}, {{"a.json", document}})["acceptance"][0]["nodes"][1]["findings"];
+  };
+  EXPECT_EQ(shown(), json::array({"conv/a: 8 % slower"}));
+  std::vector<JudgedRow>& rows = document.nodes[1].rows;
+  rows.resize(8, rows.front());
+  rows.back().verdict = NodeVerdict::incorrect;
+  EXPECT_EQ(shown()[0], "INCORRECT: conv/a: 8 % slower");
+  EXPECT_EQ(shown()[6], "and 2 more findings");
+  rows.clear();
+  document.nodes[1].reason = "why";
+  EXPECT_EQ(shown(), json::array({"why"}));
+}
+
 TEST(ReportFindings, OfAHistoryWithItsConfirmations) {
   History document;
   document.code = ExitCode::unconfirmed;

@@ -44,11 +44,11 @@ void add(const Series& series, TrainedSteps& steps) {
     if (series.status != "ok" || row.epochs.empty() || time_to_target(row.metrics).empty())
       continue;
     ++steps.reached;
-    const std::map<std::string, double>& last = row.epochs.back();
-    if (const double epochs = last.at("epoch"); epochs >= steps.epochs) {
+    const Epoch& last = row.epochs.back();
+    if (const auto epochs = static_cast<double>(last.epoch); epochs >= steps.epochs) {
       steps.epochs = epochs;
-      steps.quality = find_quality(last);
-      steps.score = last.at(steps.quality);
+      steps.quality = find_quality(last.measures);
+      steps.score = last.measures.at(steps.quality);
     }
   }
 }

@@ -82,13 +82,9 @@ std::optional<RankedMember> reached_by(const Row& row, int rung, double target) 
   if (!row.is_ok() || quality.empty() || row.epochs.empty()) return std::nullopt;
   const std::optional<double> value = row.metrics.at(quality).value;
   if (!value) return std::nullopt;
-  const std::map<std::string, double>& last = row.epochs.back();
-  return RankedMember{static_cast<int>(row.launch),
-                      rung,
-                      static_cast<std::int64_t>(last.at("epoch")),
-                      *value,
-                      *value >= target,
-                      last.at("seconds")};
+  const Epoch& last = row.epochs.back();
+  return RankedMember{
+      static_cast<int>(row.launch), rung, last.epoch, *value, *value >= target, last.seconds};
 }
 
 bool is_better(const RankedMember& a, const RankedMember& b) {

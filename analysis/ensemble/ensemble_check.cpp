@@ -99,8 +99,7 @@ class EnsembleCheck {
     require(!row.parameters.contains("threads") || row.number("threads") == ensemble_.threads,
             "/threads", fmt::format("row {} has {}", index, row.parameter("threads")));
     if (rung > 0 && !row.epochs.empty())
-      require(row.epochs.front().at("epoch") >
-                  static_cast<double>(ensemble_.rungs[static_cast<std::size_t>(rung) - 1].epochs),
+      require(row.epochs.front().epoch > ensemble_.rungs[static_cast<std::size_t>(rung) - 1].epochs,
               place, "epochs of the rung before it were trained again");
     for (const auto& [name, drawn] : ensemble_.draws[static_cast<std::size_t>(row.launch)]) {
       const bool is_problem = name == "problem";
@@ -122,8 +121,9 @@ class EnsembleCheck {
   /// The last quality of a row that is ok and has one.
   static std::optional<double> quality_in(const Row* row) {
     if (row == nullptr || row->status != "ok" || row->epochs.empty()) return std::nullopt;
-    const std::string name = find_quality(row->epochs.back());
-    return name.empty() ? std::nullopt : std::optional(row->epochs.back().at(name));
+    const std::map<std::string, double>& measures = row->epochs.back().measures;
+    const std::string name = find_quality(measures);
+    return name.empty() ? std::nullopt : std::optional(measures.at(name));
   }
   bool has_target(const Row* row) const { return quality_in(row).value_or(-1) >= ensemble_.target; }
 
@@ -141,10 +141,9 @@ class EnsembleCheck {
       const auto quality = quality_in(row);
       require(quality == told.quality, place,
               fmt::format("quality {} is not that of a verified row", told.quality));
-      const std::map<std::string, double>& end = row->epochs.back();
-      require(end.at("epoch") == static_cast<double>(told.epochs) &&
-                  end.at("seconds") == told.seconds && told.reached == has_target(row) &&
-                  find_quality(end) == summary.quality,
+      const Epoch& end = row->epochs.back();
+      require(end.epoch == told.epochs && end.seconds == told.seconds &&
+                  told.reached == has_target(row) && find_quality(end.measures) == summary.quality,
               place, "its epochs, seconds or target are not those of the row");
       expect_last(told.member, told.rung, told.reached, place);
       reached += told.reached ? 1 : 0;
@@ -249,8 +248,7 @@ class EnsembleCheck {
         if (const Row* const row = last_row(member, at)) {
           if (const auto quality = quality_in(row);
               quality && (has_target(row) || at + 1 == static_cast<int>(rung)))
-            ends.push_back({member, at, static_cast<std::int64_t>(row->epochs.back().at("epoch")),
-                            *quality, has_target(row), 0});
+            ends.push_back({member, at, row->epochs.back().epoch, *quality, has_target(row), 0});
           break;
         }
     const std::size_t most =
@@ -335,10 +333,13 @@ class EnsembleCheck {
         "/summary/models_per_hour",
         fmt::format("found {}, expected {}", *summary.models_per_hour, summary.reached / hours));
     for (const Row& row : result_.rows)
-      for (const std::map<std::string, double>& epoch : row.epochs)
-        require(epoch.at("started_unix_s") >= first - clock_difference &&
-                    epoch.at("ended_unix_s") <= last + clock_difference,
+      for (const Epoch& epoch : row.epochs) {
+        require(epoch.started_unix_s && epoch.ended_unix_s, "/runs",
+                fmt::format("member {} does not say when it trained", row.launch));
+        require(*epoch.started_unix_s >= first - clock_difference &&
+                    *epoch.ended_unix_s <= last + clock_difference,
                 "/runs", fmt::format("member {} trained outside of the hours", row.launch));
+      }
   }
 
   const Ensemble& ensemble_;

@@ -68,26 +68,24 @@ void add_learning(Log& log, double time, const RunFacts& facts, std::int64_t ima
 
 /// A block is trained between two validations.
 void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
-  const auto at = [&](std::size_t i, const char* name) { return number(epochs[i], name, 0); };
-  const auto which = [&](std::size_t i) -> json {
-    return {{"epoch_num", std::llround(at(i, "epoch"))}};
-  };
+  const auto which = [](const Epoch& epoch) -> json { return {{"epoch_num", epoch.epoch}}; };
   for (std::size_t i = 0; i < epochs.size();) {
     std::size_t last = i;
-    while (find_quality(epochs[last]).empty()) ++last;
-    const json first{{"first_epoch_num", std::llround(at(i, "epoch"))}};
+    while (find_quality(epochs[last].measures).empty()) ++last;
+    const json first{{"first_epoch_num", epochs[i].epoch}};
     json block = first;
     block["epoch_count"] = last - i + 1;
-    log.start(at(i, "started_unix_s"), "block_start", block);
+    log.start(epochs[i].started_unix_s.value(), "block_start", block);
     for (; i <= last; ++i) {
-      log.start(at(i, "started_unix_s"), "epoch_start", which(i));
-      log.stop(at(i, "trained_unix_s"), "epoch_stop", which(i));
+      log.start(epochs[i].started_unix_s.value(), "epoch_start", which(epochs[i]));
+      log.stop(epochs[i].trained_unix_s.value(), "epoch_stop", which(epochs[i]));
     }
-    const double ended = at(last, "ended_unix_s");
-    log.start(at(last, "trained_unix_s"), "eval_start", which(last));
-    const std::string quality = find_quality(epochs[last]);
-    log.point(ended, ("eval_" + quality).c_str(), at(last, quality.c_str()), which(last));
-    log.stop(ended, "eval_stop", which(last));
+    const Epoch& end = epochs[last];
+    const double ended = end.ended_unix_s.value();
+    log.start(end.trained_unix_s.value(), "eval_start", which(end));
+    const std::string quality = find_quality(end.measures);
+    log.point(ended, ("eval_" + quality).c_str(), end.measures.at(quality), which(end));
+    log.stop(ended, "eval_stop", which(end));
     log.stop(ended, "block_stop", first);
   }
 }
@@ -115,7 +113,7 @@ std::string make_log(const RunHeader& run, const Row& row, const Submitter& subm
   log.stop(start, "init_stop");
   log.start(start, "run_start");
   add_epochs(log, row.epochs);
-  log.stop(number(row.epochs.back(), "ended_unix_s", 0), "run_stop", {{"status", "success"}});
+  log.stop(row.epochs.back().ended_unix_s.value(), "run_stop", {{"status", "success"}});
   return std::move(log).text();
 }
 

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
@@ -95,11 +97,13 @@ class Judge {
   void epochs() {
     const std::vector<Epoch>& all = row_.epochs;
     if (all.empty()) return add("it did not train to an accuracy (throughput only: --epochs 0)");
-    if (const double first = number(all.front(), "epoch", 0); first != 1)
+    if (const std::int64_t first = all.front().epoch; first != 1)
       add("its first epoch is {}, not 1", first);
-    if (!find_quality(all.back()).empty() && !all.back().contains("accuracy"))
-      return add("its quality is {}, not accuracy", find_quality(all.back()));
-    const double accuracy = number(all.back(), "accuracy", -1);
+    const std::map<std::string, double>& reached = all.back().measures;
+    const auto entry = reached.find("accuracy");
+    if (entry == reached.end() && !find_quality(reached).empty())
+      return add("its quality is {}, not accuracy", find_quality(reached));
+    const double accuracy = entry == reached.end() ? -1 : entry->second;
     if (!(accuracy >= least_accuracy && accuracy < below_accuracy))
       add("its accuracy {} is not from 0.759 to below 1", accuracy);
     validations(all);
@@ -107,12 +111,12 @@ class Judge {
       return add("it does not contain the start time of the process (setup_s.before_training)");
     double before = facts_.started();
     for (const Epoch& epoch : all)
-      for (const char* when : {"started_unix_s", "trained_unix_s", "ended_unix_s"}) {
-        const double now = number(epoch, when, -1);
-        if (now < before)
-          return add("epoch {} has no {}, or one before it is later", number(epoch, "epoch", 0),
-                     when);
-        before = now;
+      for (const auto& [name, time] : {std::pair{"started_unix_s", epoch.started_unix_s},
+                                       std::pair{"trained_unix_s", epoch.trained_unix_s},
+                                       std::pair{"ended_unix_s", epoch.ended_unix_s}}) {
+        if (!time || *time < before)
+          return add("epoch {} has no {}, or one before it is later", epoch.epoch, name);
+        before = *time;
       }
   }
 
@@ -120,8 +124,8 @@ class Judge {
   void validations(const std::vector<Epoch>& all) {
     std::int64_t last = 0;
     for (const Epoch& epoch : all) {
-      if (find_quality(epoch).empty()) continue;
-      const std::int64_t now = std::llround(number(epoch, "epoch", 0));
+      if (find_quality(epoch.measures).empty()) continue;
+      const std::int64_t now = epoch.epoch;
       if (last == 0 ? now > epochs_between_validations : now - last != epochs_between_validations)
         return add(
             "it was validated after epoch {} and then after {}, not every 4 epochs "
@@ -159,11 +163,6 @@ std::optional<std::int64_t> count_images(const std::string& set) {
   return std::nullopt;
 }
 
-double number(const Epoch& epoch, const char* name, double otherwise) {
-  const auto place = epoch.find(name);
-  return place == epoch.end() ? otherwise : place->second;
-}
-
 std::optional<double> RunFacts::number(const char* parameter) const {
   return parse_number(text(parameter));
 }
@@ -195,7 +194,7 @@ std::optional<double> RunFacts::before_training() const {
 }
 
 double RunFacts::started() const {
-  return mllog::number(row_.epochs.front(), "started_unix_s", 0) - before_training().value_or(0);
+  return row_.epochs.front().started_unix_s.value_or(0) - before_training().value_or(0);
 }
 
 }  // namespace assay::mllog

@@ -4,7 +4,6 @@
 // the rules: MLCommons, training_rules.adoc of version 3.1 (October 2023).
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,10 +37,6 @@ Schedule parse_schedule(const std::string& text);
 /// The number of images of a set of files with 1000 classes: 50000 for "tfrecord:n50000c1000:1f…".
 /// Nothing for other sets and for generated images.
 std::optional<std::int64_t> count_images(const std::string& set);
-
-/// Numbers of an epoch by name.
-using Epoch = std::map<std::string, double>;
-double number(const Epoch& epoch, const char* name, double otherwise);
 
 /// The facts about a training run, read from its row, in the terms of the rules.
 class RunFacts {

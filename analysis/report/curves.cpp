@@ -159,13 +159,13 @@ std::vector<Trained> list_trainings(const SeriesList& all, std::size_t index) {
     Trained& trial = trained.emplace_back(Trained{index});
     // A training without a result has diverged, or missed a target that was demanded.
     if (row.epochs.empty()) continue;
-    const std::map<std::string, double>& last = row.epochs.back();
-    trial.quality = find_quality(last);
-    const auto score = last.find(trial.quality);
-    trial.score = score == last.end() ? 0 : score->second;
+    const Epoch& last = row.epochs.back();
+    trial.quality = find_quality(last.measures);
+    const auto score = last.measures.find(trial.quality);
+    trial.score = score == last.measures.end() ? 0 : score->second;
     if (time_to_target(row.metrics).empty()) continue;
-    trial.epochs = last.at("epoch");
-    trial.seconds = last.at("seconds");
+    trial.epochs = static_cast<double>(last.epoch);
+    trial.seconds = last.seconds;
   }
   return trained;
 }

@@ -19,17 +19,17 @@ namespace assay {
 
 namespace {
 
-/// A training's numbers at the end of an epoch by their names in a row: the medians of its
-/// launches.
+/// A training's measures at the end of an epoch by name: the medians of its launches.
 using EpochEnd = std::map<std::string, double>;
 using EpochEnds = std::map<int, EpochEnd>;
 
 EpochEnds collect_ends(const Series& series) {
   std::map<int, std::map<std::string, std::vector<double>>> all;
   for (const Row& row : series.rows)
-    for (const std::map<std::string, double>& end : row.epochs)
-      for (const auto& [name, value] : end)
-        all[static_cast<int>(end.at("epoch"))][name].push_back(value);
+    for (const Epoch& end : row.epochs) {
+      auto& numbers = all[static_cast<int>(end.epoch)];
+      for (const auto& [name, value] : end.measures) numbers[name].push_back(value);
+    }
   EpochEnds ends;
   for (const auto& [epoch, numbers] : all) {
     EpochEnd& end = ends[epoch];
@@ -60,7 +60,7 @@ Texts list_qualities(const SeriesList& all) {
   std::set<std::string> names;
   for (const Series& series : all)
     for (const Row& row : series.rows)
-      for (const std::map<std::string, double>& end : row.epochs) names.insert(find_quality(end));
+      for (const Epoch& end : row.epochs) names.insert(find_quality(end.measures));
   names.erase("");
   return names.empty() ? Texts{"accuracy"} : Texts(names.begin(), names.end());
 }
@@ -237,12 +237,14 @@ std::string epoch_csv(const Results& results, const TableOptions& options) {
   std::vector<nlohmann::json> records;
   for (const Series& series : trained(results, options))
     for (const Row& row : series.rows)
-      for (const std::map<std::string, double>& end : row.epochs) {
-        nlohmann::json& record = records.emplace_back(end);
+      for (const Epoch& end : row.epochs) {
+        nlohmann::json& record = records.emplace_back(end.measures);
         record.update({{"result", results[series.result].name},
                        {"id", row.id},
                        {"precision", row.parameter("precision")},
-                       {"launch", row.launch}});
+                       {"launch", row.launch},
+                       {"epoch", static_cast<double>(end.epoch)},
+                       {"seconds", end.seconds}});
       }
   Texts columns{"result", "id",      "precision",     "launch",
                 "epoch",  "seconds", "training_loss", "validation_loss"};

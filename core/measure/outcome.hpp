@@ -21,13 +21,13 @@ struct Outcome {
   std::optional<Verification> verification;
   std::optional<Executed> executed;
   std::optional<Timing> timing;
-  std::map<std::string, double> work;                   ///< Workload::work()
-  std::map<std::string, double> setup;                  ///< Workload::setup()
-  std::map<std::string, Metric> metrics;                ///< Workload::metrics()
-  std::vector<std::map<std::string, double>> series{};  ///< Workload::series()
-  nlohmann::json device_health{};                       ///< HealthWatch::found()
-  std::optional<Burn> burn{};                           ///< of TimingOptions::burn
-  std::vector<LayerTime> layers{};                      ///< Workload::layers()
+  std::map<std::string, double> work;     ///< Workload::work()
+  std::map<std::string, double> setup;    ///< Workload::setup()
+  std::map<std::string, Metric> metrics;  ///< Workload::metrics()
+  std::vector<Epoch> series{};            ///< Workload::series()
+  nlohmann::json device_health{};         ///< HealthWatch::found()
+  std::optional<Burn> burn{};             ///< of TimingOptions::burn
+  std::vector<LayerTime> layers{};        ///< Workload::layers()
 };
 
 }  // namespace assay

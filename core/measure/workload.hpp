@@ -10,6 +10,7 @@
 #include "core/api/backend.hpp"
 #include "core/api/oracle.hpp"
 #include "core/measure/arrival.hpp"
+#include "core/measure/epoch.hpp"
 
 namespace assay {
 
@@ -127,9 +128,8 @@ class Workload {
   virtual std::vector<Arrival> take_arrivals() { return {}; }
   /// Verified results of the timed runs, by name. Valid after verify_after(), equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const { return {}; }
-  /// Values by name after each stage of the workload, in order: row.epochs of the result's schema.
-  /// Valid after verify_after().
-  virtual std::vector<std::map<std::string, double>> series() const { return {}; }
+  /// The epochs of a training, in order. Valid after verify_after().
+  virtual std::vector<Epoch> series() const { return {}; }
   /// The operations of a run with their times, in order, equal on all ranks. Empty if a run is a
   /// single operation, or if they were not timed. Valid after verify_after().
   virtual std::vector<LayerTime> layers() const { return {}; }

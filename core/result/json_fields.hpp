@@ -146,6 +146,11 @@ class FieldReader {
     for (const auto& [name, value] : object_.items())
       if (!known.contains(name)) rest[name] = value;
   }
+  void rest(std::map<std::string, double>& numbers) {
+    nlohmann::json others;
+    rest(others);
+    others.get_to(numbers);
+  }
 
  private:
   const nlohmann::json& object_;

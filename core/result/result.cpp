@@ -209,10 +209,12 @@ void set_numbers(Row& row, const Outcome& outcome) {
 }
 
 /// The name of a value that is not finite.
-std::optional<std::string> find_infinite(const std::vector<std::map<std::string, double>>& epochs) {
-  for (const auto& epoch : epochs)
-    for (const auto& [name, value] : epoch)
-      if (!std::isfinite(value)) return name;
+std::optional<std::string> find_infinite(const std::vector<Epoch>& epochs) {
+  for (const Epoch& epoch : epochs) {
+    const json numbers = epoch;
+    for (const auto& [name, value] : numbers.items())
+      if (!std::isfinite(value.get<double>())) return name;
+  }
   return std::nullopt;
 }
 

@@ -1,7 +1,5 @@
 #include "core/result/row.hpp"
 
-#include <cmath>
-
 #include "core/result/json_fields.hpp"
 
 namespace assay {
@@ -133,15 +131,11 @@ static void visit_fields(SameAs<RowPrinted> auto& printed, auto& fields) {
   fields.rest(printed.rest);
 }
 
-/// An epoch's number is an integer in the file.
-static json epochs_json(const std::vector<std::map<std::string, double>>& epochs) {
-  json list = json::array();
-  for (const auto& epoch : epochs) {
-    json& entry = list.emplace_back(json::object());
-    for (const auto& [name, value] : epoch)
-      entry[name] = name == "epoch" ? json(std::llround(value)) : json(value);
-  }
-  return list;
+static void visit_fields(SameAs<Epoch> auto& epoch, auto& fields) {
+  fields.always("epoch", epoch.epoch, "seconds", epoch.seconds);
+  fields.optional("started_unix_s", epoch.started_unix_s, "trained_unix_s", epoch.trained_unix_s,
+                  "ended_unix_s", epoch.ended_unix_s);
+  fields.rest(epoch.measures);
 }
 
 /// The fields that published rows need not have.
@@ -189,11 +183,6 @@ static void visit_own_kind(const Row& row, FieldWriter& fields) {
   visit_judged(row, optional);
 }
 
-static void visit_epochs(Row& row, FieldReader& fields) { fields.optional("epochs", row.epochs); }
-static void visit_epochs(const Row& row, FieldWriter& fields) {
-  fields.optional("epochs", epochs_json(row.epochs));
-}
-
 static void visit_fields(SameAs<Row> auto& row, auto& fields) {
   fields.always("id", row.id);
   fields.optional("published", row.published, "id_form", row.id_form);
@@ -205,8 +194,7 @@ static void visit_fields(SameAs<Row> auto& row, auto& fields) {
   fields.nullable("reason", row.reason, "time_s", row.time_s);
   fields.always("rates", row.rates);
   visit_own_kind(row, fields);
-  fields.optional("metrics", row.metrics);
-  visit_epochs(row, fields);
+  fields.optional("metrics", row.metrics, "epochs", row.epochs);
   fields.optional("layers", row.layers, "layers_sum", row.layers_sum, "device_state",
                   row.device_state, "device_health", row.device_health, "burn", row.burn, "blame",
                   row.blame, "further_baselines", row.further_baselines, "baseline_reason",
@@ -251,6 +239,7 @@ void to_json(json& document, const RowBaseline& baseline) { document = write_fie
 void from_json(const json& document, RowBaseline& baseline) { read_fields(document, baseline); }
 void to_json(json& document, const RowMetric& metric) { document = write_fields(metric); }
 void from_json(const json& document, RowMetric& metric) { read_fields(document, metric); }
+void to_json(json& document, const Epoch& epoch) { document = write_fields(epoch); }
 void to_json(json& document, const RowLayer& layer) { document = write_fields(layer); }
 void from_json(const json& document, RowLayer& layer) { read_fields(document, layer); }
 void to_json(json& document, const RowDeviceState& state) { document = write_fields(state); }

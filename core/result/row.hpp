@@ -15,6 +15,7 @@
 #include "core/measure/blame.hpp"
 #include "core/measure/burn.hpp"
 #include "core/measure/case.hpp"
+#include "core/measure/epoch.hpp"
 #include "core/result/boxed.hpp"
 
 namespace assay {
@@ -173,7 +174,7 @@ struct Row {
   Boxed<RowTime> time_s{};
   OptionalNumbers rates{};
   std::map<std::string, RowMetric> metrics{};
-  std::vector<std::map<std::string, double>> epochs{};
+  std::vector<Epoch> epochs{};
   std::vector<RowLayer> layers{};
   Boxed<RowLayersSum> layers_sum{};
   Boxed<RowCeiling> ceiling{};
@@ -221,6 +222,7 @@ void to_json(nlohmann::json& json, const RowDeviceState& state);
 void from_json(const nlohmann::json& json, RowDeviceState& state);
 void to_json(nlohmann::json& json, const RowDeviceHealth& health);
 void from_json(const nlohmann::json& json, RowDeviceHealth& health);
+void to_json(nlohmann::json& json, const Epoch& epoch);
 void to_json(nlohmann::json& json, const RowLayer& layer);
 void from_json(const nlohmann::json& json, RowLayer& layer);
 void to_json(nlohmann::json& json, const RowLayersSum& sum);

@@ -43,7 +43,7 @@ class StagedWorkload final : public Workload {
   Executed executed() const override { return inner_->executed(); }
   std::map<std::string, double> work() const override { return inner_->work(); }
   std::map<std::string, double> take_done() override { return inner_->take_done(); }
-  std::vector<std::map<std::string, double>> series() const override { return inner_->series(); }
+  std::vector<Epoch> series() const override { return inner_->series(); }
   std::vector<LayerTime> layers() const override { return inner_->layers(); }
   std::map<std::string, double> setup() const override { return inner_->setup(); }
 

@@ -257,21 +257,19 @@ std::map<std::string, Metric> convergence_metrics(const Convergence& convergence
   return all;
 }
 
-std::vector<std::map<std::string, double>> epoch_numbers(const Convergence& convergence) {
-  std::vector<std::map<std::string, double>> all;
+std::vector<Epoch> epoch_numbers(const Convergence& convergence) {
+  std::vector<Epoch> all;
   for (const EpochResult& result : convergence.epochs) {
-    all.push_back({{"epoch", static_cast<double>(result.epoch)},
-                   {"seconds", result.seconds},
-                   {"started_unix_s", result.started_unix_s},
-                   {"trained_unix_s", result.trained_unix_s},
-                   {"ended_unix_s", result.ended_unix_s}});
+    auto& measures = all.emplace_back(Epoch{result.epoch, result.seconds, result.started_unix_s,
+                                            result.trained_unix_s, result.ended_unix_s})
+                         .measures;
     if (result.evaluation) {
-      all.back()["validation_loss"] = result.evaluation->loss;
-      all.back()[name(result.evaluation->quality)] = result.evaluation->score;
+      measures["validation_loss"] = result.evaluation->loss;
+      measures[name(result.evaluation->quality)] = result.evaluation->score;
     }
     if (!result.trained()) continue;  // continued after its last step: validation alone
-    all.back()["training_loss"] = result.training_loss;
-    all.back()["images_per_s"] = result.images_per_s;
+    measures["training_loss"] = result.training_loss;
+    measures["images_per_s"] = result.images_per_s;
   }
   return all;
 }

@@ -58,8 +58,8 @@ std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& la
 /// "metrics" of a row of a training that has epochs: what it has reached, and how fast.
 std::map<std::string, Metric> convergence_metrics(const Convergence& convergence);
 
-/// "epochs" of a row: the numbers of each epoch by name.
-std::vector<std::map<std::string, double>> epoch_numbers(const Convergence& convergence);
+/// "epochs" of a row.
+std::vector<Epoch> epoch_numbers(const Convergence& convergence);
 
 /// "executed" of a row: how many operations each backend computes, and whether arithmetic is
 /// emulated.

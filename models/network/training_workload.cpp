@@ -265,9 +265,7 @@ class TrainingWorkload final : public Workload {
 
   std::vector<LayerTime> layers() const override { return layers_; }
 
-  std::vector<std::map<std::string, double>> series() const override {
-    return epoch_numbers(converged_);
-  }
+  std::vector<Epoch> series() const override { return epoch_numbers(converged_); }
 
  private:
   /// Ends a step that a device has made between the marks of a sample: reads what it has left. Each

@@ -144,9 +144,7 @@ class ParallelWorkload final : public Workload {
     if (converged_.epochs.empty()) all["loss_of_last_step"] = {last_loss_, "", ""};
     return all;
   }
-  std::vector<std::map<std::string, double>> series() const override {
-    return epoch_numbers(converged_);
-  }
+  std::vector<Epoch> series() const override { return epoch_numbers(converged_); }
 
   std::map<std::string, double> seconds_;
 

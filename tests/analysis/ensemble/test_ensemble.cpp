@@ -21,11 +21,11 @@ Row row_of(int member, int budget, double quality, int epochs, const std::string
       {"epochs", budget}, {"target", "0.9"}, {"rate", std::to_string(member)}, {"threads", 1}};
   if (status != "ok") return row;
   row.metrics["accuracy"].value = quality;
-  row.epochs = {{{"epoch", epochs},
-                 {"seconds", 1.5},
-                 {"accuracy", quality},
-                 {"started_unix_s", 1000},
-                 {"ended_unix_s", 1001}}};
+  row.epochs = {{.epoch = epochs,
+                 .seconds = 1.5,
+                 .started_unix_s = 1000,
+                 .ended_unix_s = 1001,
+                 .measures = {{"accuracy", quality}}}};
   return row;
 }
 
@@ -226,8 +226,10 @@ TEST(Ensemble, EachFaultOfARankingIsFound) {
        }},
       {"trained again",
        [](Example& e) {
-         e.result.rows.back().epochs.insert(e.result.rows.back().epochs.begin(), {{"epoch", 2}});
+         e.result.rows.back().epochs.insert(e.result.rows.back().epochs.begin(), {.epoch = 2});
        }},
+      {"member 0 does not say when it trained",
+       [](Example& e) { e.result.rows.front().epochs.back().ended_unix_s.reset(); }},
       {"trained outside of the hours",
        [&](Example& e) {
          for (MemberRun& run : e.ensemble.runs) run.started_unix_s += 100, run.ended_unix_s += 100;

@@ -121,7 +121,7 @@ TEST(Row, MetricsAreOfVerifiedRunsAlone) {
   Outcome outcome = good_outcome();
   EXPECT_FALSE(fixture::row(outcome).contains("metrics"));
   outcome.metrics = {{"inertia", {1.25e7, "", "lower"}}, {"iterations", {12, "", ""}}};
-  outcome.series = {{{"epoch", 1}, {"seconds", 2.5}}};
+  outcome.series = {{.epoch = 1, .seconds = 2.5}};
   json row = fixture::row(outcome);
   EXPECT_TRUE(row.contains("epochs"));
   expect_valid(row);

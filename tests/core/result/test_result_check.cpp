@@ -185,8 +185,9 @@ TEST(ResultCheck, EpochsFollowEachOtherAndEndAtTheMetrics) {
   outcome.metrics = {{"epochs", {3, "", "lower"}},
                      {"accuracy", {0.97, "", "higher"}},
                      {"time_to_accuracy_s", {30.5, "s", "lower"}}};
-  outcome.series = {{{"epoch", 2}, {"seconds", 20}, {"accuracy", 0.5}, {"training_loss", 1.5}},
-                    {{"epoch", 3}, {"seconds", 30.5}, {"accuracy", 0.97}, {"training_loss", 0.5}}};
+  outcome.series = {
+      {.epoch = 2, .seconds = 20, .measures = {{"accuracy", 0.5}, {"training_loss", 1.5}}},
+      {.epoch = 3, .seconds = 30.5, .measures = {{"accuracy", 0.97}, {"training_loss", 0.5}}}};
   const json row = fixture::row(outcome);
   ASSERT_EQ(row["epochs"].size(), 2U);
   EXPECT_EQ(row["epochs"][0],
@@ -213,7 +214,7 @@ TEST(ResultCheck, OnlyARowThatIsOkHasEpochs) {
   Outcome outcome = good_outcome();
   outcome.status = "failed";
   outcome.reason = "why";
-  outcome.series = {{{"epoch", 1}, {"seconds", 20}}};
+  outcome.series = {{.epoch = 1, .seconds = 20}};
   const json row = fixture::row(outcome);
   EXPECT_FALSE(row.contains("epochs"));
   EXPECT_EQ(refusal_of_row(row), "accepted");

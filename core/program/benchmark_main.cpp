@@ -312,10 +312,10 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   if (speaks && !mixed.empty()) tell_mixed(benchmark, mixed);
   if (ranks.broadcast(mixed.empty() ? 0 : 1) > 0) code = gravest(code, ExitCode::incomparable);
   if (speaks && !request.out.empty()) {
-    json result = make_result(header);
-    result["environments"] = json::array({environment});
-    result["environments"][0]["volatile_after"] = after;
-    result["rows"] = rows;
+    RunResult result = make_result(header);
+    result.environments.push_back(environment.get<ResultEnvironment>());
+    result.environments[0].volatile_after = after;
+    result.rows = rows;
     write_result(std::move(result), request);
     std::error_code stays;
     if (const auto file = own_journal(request)) std::filesystem::remove(*file, stays);

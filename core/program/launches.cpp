@@ -127,20 +127,17 @@ bool ended(const std::vector<json>& events, int launch) {
 }
 
 /// The result of all launches: one environment each.
-json assemble_result(const std::vector<json>& events, const RunHeader& header) {
-  json result = make_result(header);
-  json& environments = result["environments"];
-  environments = json::array();
+RunResult assemble_result(const std::vector<json>& events, const RunHeader& header) {
+  RunResult result = make_result(header);
   for (const json& event : events) {
     const std::string kind = event.at("event");
     if (kind == "launch") {
-      environments.push_back(event.at("environment"));  // launch n is the nth
+      event.at("environment").get_to(result.environments.emplace_back());  // launch n is the nth
     } else if (kind == "end") {
-      environments.back()["volatile_after"] = event.at("volatile");
+      result.environments.back().volatile_after = event.at("volatile");
     } else if (kind == "row") {
-      json row = event.at("row");
-      row["environment"] = row.at("launch");
-      result["rows"].push_back(std::move(row));
+      Row& row = result.rows.emplace_back(event.at("row").get<Row>());
+      row.environment = static_cast<int>(row.launch);
     }
   }
   return result;

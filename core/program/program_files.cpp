@@ -116,14 +116,14 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
   return header;
 }
 
-void write_result(nlohmann::json result, const RunRequest& request) {
-  result["run"]["finished"] = utc_now();
+void write_result(RunResult result, const RunRequest& request) {
+  result.run.finished = utc_now();
   try {
     write_json(request.out, result);
   } catch (const InputError& error) {
     // The disk has filled up, or the folder has gone, since check_out: what was measured is not
     // thrown away.
-    std::cout << result.dump(1) << std::endl;
+    std::cout << nlohmann::json(result).dump(1) << std::endl;
     throw CaseError(std::string(error.what()) + " The result is on stdout instead.");
   }
   if (request.talk != Talk::quiet) std::cerr << "wrote " << request.out.string() << '\n';

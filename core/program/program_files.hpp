@@ -2,13 +2,11 @@
 // The files that a benchmark's program writes: its result (--out) and its journal.
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "core/program/options.hpp"
-#include "core/result/row.hpp"
-#include "core/result/run_header.hpp"
+#include "core/result/run_result.hpp"
 
 namespace assay {
 
@@ -31,7 +29,7 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
 
 /// Completes the result and writes it to --out. If it cannot be written, prints it to stdout and
 /// throws CaseError.
-void write_result(nlohmann::json result, const RunRequest& request);
+void write_result(RunResult result, const RunRequest& request);
 
 /// Writes rows as JSON of Google Benchmark: to stdout and to --benchmark_out, as is asked for.
 void write_google_benchmark(const std::string& program, const std::vector<Row>& rows,

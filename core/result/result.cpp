@@ -308,13 +308,7 @@ RunHeader make_header(const std::string& id, const std::string& suite, const std
   return header;
 }
 
-json make_result(const RunHeader& header) {
-  return {{"schema", result_schema},
-          {"run", header},
-          {"system", {{"name", system_name()}}},
-          {"environments", json::array()},
-          {"rows", json::array()}};
-}
+RunResult make_result(const RunHeader& header) { return {.run = header, .system = system_name()}; }
 
 std::string human_metric(const RowMetric& metric) {
   if (!metric.value) return "-";

@@ -25,8 +25,8 @@ Row make_row(const std::string& benchmark, const Case& benchmark_case, const Pro
              const Outcome& outcome, int environment, int launch, int attempt, int ranks,
              int nodes);
 
-/// Makes a result without rows.
-nlohmann::json make_result(const RunHeader& header);
+/// Makes a result of this system, without rows.
+RunResult make_result(const RunHeader& header);
 /// The header of a run of this version. If `id` is empty, makes one of time and process.
 RunHeader make_header(const std::string& id, const std::string& suite, const std::string& command,
                       std::uint64_t seed, const std::string& started);

@@ -27,7 +27,6 @@ static void visit_fields(SameAs<ResultEnvironment> auto& environment, auto& fiel
   fields.always("hashes", environment.hashes);
   fields.optional("rank_hosts", environment.rank_hosts);
   fields.optional("rank_places", environment.rank_places);
-  fields.optional("other_hosts", environment.other_hosts);
   fields.rest(environment.rest);
 }
 

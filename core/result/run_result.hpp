@@ -27,7 +27,7 @@ struct ResultEnvironment {
   nlohmann::json hardware{}, software{}, volatile_before{}, volatile_after{};
   EnvironmentHashes hashes{};
   std::vector<std::string> rank_hosts{};
-  std::vector<nlohmann::json> rank_places{}, other_hosts{};
+  std::vector<nlohmann::json> rank_places{};
   nlohmann::json rest = nlohmann::json::object();
 
   /// Rows of one id are launches of the same case only if their keys are equal; other rows are

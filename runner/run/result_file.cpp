@@ -8,7 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/result/result.hpp"
+#include "core/machine/environment.hpp"
 #include "core/result/result_check.hpp"
 #include "core/result/schema.hpp"
 #include "runner/ceilings/ceiling.hpp"
@@ -28,8 +28,7 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
   result.schema = std::move(record.schema);
   result.run = std::move(*record.header);
   const RunSettings settings = result.run.settings.value_or(RunSettings{});
-  result.system =
-      settings.system.empty() ? RunResult(make_result(result.run)).system : settings.system;
+  result.system = settings.system.empty() ? system_name() : settings.system;
   std::map<ProcessKey, int> places;
   for (RunRecord::Process& process : record.processes) {
     places.emplace(process.key, static_cast<int>(result.environments.size()));

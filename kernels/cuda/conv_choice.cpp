@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -24,11 +25,13 @@ class AlgorithmWay final : public ConvWay {
  public:
   AlgorithmWay(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form,
                int algorithm)
-      : call_(device, problem, form), algorithm_(algorithm) {
+      : call_(std::make_shared<const ConvCall>(device, problem, form)), algorithm_(algorithm) {
     implementation = fmt::format("{} {}", cudnn_library(), math_name(form.arithmetic.math));
-    workspace = call_.workspace(algorithm);
+    workspace = call_->workspace(algorithm);
     nondeterministic = adds_in_any_order(problem.direction(), algorithm);
   }
+
+  std::unique_ptr<ConvWay> again() const override { return std::make_unique<AlgorithmWay>(*this); }
 
   void bind(void* const* tensors, void* workspace_at) override {
     tensors_ = {tensors[0], tensors[1], tensors[2]};
@@ -36,11 +39,11 @@ class AlgorithmWay final : public ConvWay {
   }
 
   cudnnStatus_t run() override {
-    return call_.run(algorithm_, tensors_.data(), workspace_, workspace);
+    return call_->run(algorithm_, tensors_.data(), workspace_, workspace);
   }
 
  private:
-  ConvCall call_;
+  std::shared_ptr<const ConvCall> call_;
   int algorithm_;
   std::array<void*, 3> tensors_{};
   void* workspace_ = nullptr;
@@ -79,10 +82,17 @@ class Convolution final : public BoundOperation {
     if (seen) seconds_ = seen->seconds;
     return judge(seen);
   }
+  /// The same operation for other tensors. It is proven, as this one.
+  std::unique_ptr<Convolution> again() const {
+    auto other = std::make_unique<Convolution>(*this);
+    other->way_ = way_->again();
+    return other;
+  }
   /// Seconds of a run; 0: unknown.
   double seconds() const { return seconds_; }
   /// True if these are of its kernels.
   bool recorded() const { return recorded_; }
+  std::string way() const { return executed_.algorithm + way_->implementation; }
   void note(const char* name, double value) { executed_.numbers[name] = value; }
 
   void bind(std::span<Tensor* const> tensors) override {
@@ -142,8 +152,8 @@ class Convolution final : public BoundOperation {
   const CudnnDevice& device_;
   Precision precision_;
   ConvDirection direction_;
-  double products_;  ///< in one output, in the mean
-  std::unique_ptr<ConvWay> way_;
+  double products_;               ///< in one output, in the mean
+  std::shared_ptr<ConvWay> way_;  ///< no other operation's
   double seconds_ = 0;
   bool recorded_ = false;
 };
@@ -368,10 +378,20 @@ Made by_algorithm(const ConvRequest& asked, int algorithm) {
 }
 
 Made choose_best(const ConvRequest& asked, bool older, const std::vector<std::string>& graphs) {
+  // A network has equal convolutions. Never destroyed: the library may have ended before.
+  static auto& chosen =
+      *new std::map<std::pair<const Device*, std::string>, std::unique_ptr<Convolution>>;
+  std::unique_ptr<Convolution>& kept = chosen[{&asked.place, asked.text}];
+  // Some of these ranks may have chosen with others before.
+  const std::vector<std::string> all = asked.ranks.allgather(kept ? kept->way() : "");
+  if (kept && std::ranges::count(all, all.front()) == std::ssize(all)) return kept->again();
   Choice choice(asked);
   if (older) choice.try_algorithms();
   for (const std::string& graph : graphs) choice.try_plans(graph);
-  return choice.take();
+  Made best = choice.take();
+  if (const auto* const operation = std::get_if<std::unique_ptr<Operation>>(&best))
+    kept = static_cast<const Convolution&>(**operation).again();  // by settled()
+  return best;
 }
 
 }  // namespace assay::cuda

@@ -34,7 +34,8 @@ Made by_algorithm(const ConvRequest& asked, int algorithm);
 /// The best of the first algorithm of the older interface, if `older`, and of the first plans of
 /// each of `graphs`. Ranks choose together: all call it, and take the same, by the longest
 /// durations, of kernels that are recorded, or else by events. Executed::numbers tells how many
-/// were compared ("chosen_by_trace", "chosen_by_events").
+/// were compared ("chosen_by_trace", "chosen_by_events"). Equal requests of a process get the
+/// choice of the first.
 Made choose_best(const ConvRequest& asked, bool older, const std::vector<std::string>& graphs);
 
 /// The result of `make`, if it has one on all ranks. If it is Unsupported or throws on one, it does

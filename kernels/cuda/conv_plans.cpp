@@ -130,8 +130,10 @@ Family find_family(const ConvEngine& engine) {
 class PlanWay final : public ConvWay {
  public:
   PlanWay(cudnnHandle_t handle, std::shared_ptr<const ConvGraph> graph, const ConvEngine& engine)
-      : handle_(handle), graph_(std::move(graph)), plan_(graph_->plan(engine)) {
-    workspace = static_cast<std::size_t>(plan_.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+      : handle_(handle),
+        graph_(std::move(graph)),
+        plan_(std::make_shared<GraphObject>(graph_->plan(engine))) {
+    workspace = static_cast<std::size_t>(plan_->get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
     std::vector<std::string> notes;
     for (const cudnnBackendNumericalNote_t note : engine.notes)
       notes.push_back(note < note_names.size() ? note_names[note]
@@ -144,8 +146,10 @@ class PlanWay final : public ConvWay {
     nondeterministic = engine.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   }
 
+  std::unique_ptr<ConvWay> again() const override { return std::make_unique<PlanWay>(*this); }
+
   void bind(void* const* tensors, void* workspace_at) override {
-    tensors_.emplace(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    tensors_ = std::make_shared<GraphObject>(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     std::vector<std::int64_t> numbers(graph_->tensors());
     std::iota(numbers.begin(), numbers.end(), std::int64_t{0});
     tensors_->set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, numbers);
@@ -156,14 +160,14 @@ class PlanWay final : public ConvWay {
   }
 
   cudnnStatus_t run() override {
-    return cudnnBackendExecute(handle_, plan_.get(), tensors_->get());
+    return cudnnBackendExecute(handle_, plan_->get(), tensors_->get());
   }
 
  private:
   cudnnHandle_t handle_;
   std::shared_ptr<const ConvGraph> graph_;
-  GraphObject plan_;
-  std::optional<GraphObject> tensors_;
+  std::shared_ptr<const GraphObject> plan_;
+  std::shared_ptr<GraphObject> tensors_;
 };
 
 }  // namespace

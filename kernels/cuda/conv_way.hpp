@@ -3,6 +3,7 @@
 
 #include <cudnn.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,8 @@ namespace assay::cuda {
 class ConvWay {
  public:
   virtual ~ConvWay() = default;
+  /// The same way, with what the library has made for it, to be bound by another operation.
+  virtual std::unique_ptr<ConvWay> again() const = 0;
   /// The following runs take these tensors, in the order of the form's specs.
   virtual void bind(void* const* tensors, void* workspace) = 0;
   /// Starts it on the device's stream.

@@ -38,7 +38,7 @@ class Cheats(RunTest):
         self.assertGreater(len(cheats()), 15)
         tried = self.folder / "tried"
         done = self.command(BIN.parent / "tests/test_cheats", env=self.environment(**{
-            "LD_PRELOAD": PRELOAD, "FAKE_GPU_WORK_US": "20", "ASSAY_CUDA_TRACE": "0", "ASSAY_CHEAT_INNER": "cuda", "ASSAY_CHEATS_TRIED": str(tried)}))
+            "LD_PRELOAD": PRELOAD, "FAKE_GPU_WORK_US": "2", "ASSAY_CUDA_TRACE": "0", "ASSAY_CHEAT_INNER": "cuda", "ASSAY_CHEATS_TRIED": str(tried)}))
         self.assertNotIn("SKIPPED", done.stdout)
         self.assertEqual(cheats(), {line.split(":")[0] for line in tried.read_text().split()} - {""})
 

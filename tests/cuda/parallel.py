@@ -24,7 +24,7 @@ class Parallel(RunTest):
     def train(self, way, *words, ranks=2, code=0, **variables):
         file = self.folder / "row.json"
         file.unlink(missing_ok=True)
-        environment = self.environment(ASSAY_CUDA_TRACE="0", FAKE_GPU_GUARDED="1", FAKE_GPU_WORK_US="20", FAKE_GPU_COUNT=str(ranks), **MPI, **variables)
+        environment = self.environment(ASSAY_CUDA_TRACE="0", FAKE_GPU_GUARDED="1", FAKE_GPU_WORK_US="2", FAKE_GPU_COUNT=str(ranks), **MPI, **variables)
         self.command(MPIRUN, "-n", ranks, "env", f"LD_PRELOAD={PRELOAD}", BIN / "assay-train", "--device", "gpu", "--backend", "cuda", "--threads", "1",
                      "--max-time", "0.01", "--parallel", way, *words, "--out", file, env=environment, code=code)
         self.command(ASSAY, "validate", file, code=0)

@@ -25,7 +25,7 @@ class Resnet(RunTest):
         out = self.folder / "row.json"
         out.unlink(missing_ok=True)
         # All plans take as long, so the library's first proposal is chosen: the host's own times are chance.
-        environment = self.environment(**{"ASSAY_CUDA_TRACE": "0", "FAKE_GPU_GUARDED": "1", "FAKE_GPU_WORK_US": "20", **variables})
+        environment = self.environment(**{"ASSAY_CUDA_TRACE": "0", "FAKE_GPU_GUARDED": "1", "FAKE_GPU_WORK_US": "2", **variables})
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
         self.command(*before, "env", f"LD_PRELOAD={preload}", BIN / "assay-resnet50", "--backend", backend, *SMALL, *words, "--out", out, env=environment, code=code)
         self.command(ASSAY, "validate", out, code=0)
@@ -44,6 +44,15 @@ class Resnet(RunTest):
             self.assertTrue(tensors <= row["metrics"]["peak_memory_bytes"]["value"] < 1.1 * tensors + (1 << 20), row)
             self.assertIn("62 gradients", row["verification"]["reference"])
             self.assertEqual(row["executed"]["implementation"], f"{BY_CUDA}, each phase one CUDA graph")
+
+    def test_equal_convolutions_have_one_choice(self):
+        plans = self.folder / "plans"
+        for words in ((), ("--precision", "tf32")):
+            plans.unlink(missing_ok=True)
+            row = self.row("--steps", "2", *words, FAKE_CUDNN_PLANS=str(plans))
+            self.assertEqual(row["status"], "ok", row["reason"])
+            lines = plans.read_text().splitlines()
+            self.assertEqual(len(lines), len(set(lines)), words)
 
     def test_every_algorithm_of_cudnn_is_a_candidate_and_verified(self):
         for direction, algorithm in (("forward", "implicit_gemm"), ("bwd_data", "algo_1"), ("bwd_weights", "algo_3")):

@@ -18,6 +18,7 @@
 //   FAKE_CUDNN_WRONG=engine_N  the last element of what this engine computes is wrong. REFUSES to
 //                             IDLE are of engine_N, too; FAKE_CUDNN_REFUSES=graph: there are none,
 //                             FAKE_CUDNN_REFUSES=fusion: none of more operations than one
+//   FAKE_CUDNN_PLANS=FILE     a line is added for each plan that is made: engine and convolution
 //   FAKE_CUDNN_SLOW=fusion    those of more operations than one take eight pieces of work more
 //   FAKE_CUDNN_SUMS=FAULT     of the sums beside a convolution: pixel, squares, none
 //                             (cudnn_points.hpp)

@@ -3,6 +3,7 @@
 // be silent there. Its engines, in the order of its heuristics: what they note is what they
 // compute.
 #include <algorithm>
+#include <fstream>
 
 #include "cudnn_objects.hpp"
 #include "cudnn_points.hpp"
@@ -163,6 +164,17 @@ bool exists(const Engine& engine) {
   return alone == nullptr || engine.name() == alone;
 }
 
+/// Writes the engine of a plan, and its convolution, to the file that FAKE_CUDNN_PLANS names.
+void log_plan(const Engine& engine, const Object& graph) {
+  Convolving of;
+  if (std::getenv("FAKE_CUDNN_PLANS") == nullptr || read(graph, of) != CUDNN_STATUS_SUCCESS) return;
+  std::ofstream file(std::getenv("FAKE_CUDNN_PLANS"), std::ios::app);
+  file << engine.name() << ' ' << of.direction << of.sums << of.points.size() << of.x.type;
+  for (const auto* const all : {&of.x.dims, &of.w.dims, &of.y.dims, &of.how.pad, &of.how.stride})
+    for (const int each : *all) file << ' ' << each;
+  file << '\n';
+}
+
 /// Fills objects that the caller has made.
 void fill(void* array, std::int64_t i, const Engine& engine, const Object& from) {
   Object& to = object(static_cast<cudnnBackendDescriptor_t*>(array)[i]);
@@ -222,6 +234,8 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   if (of.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
     std::size_t bytes;
     of.engine = of.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).engine;
+    log_plan(*of.engine, of.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+                             .part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
     return workspace_of(of.engine->name(), &bytes);
   }
   return CUDNN_STATUS_SUCCESS;

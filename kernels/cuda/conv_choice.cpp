@@ -15,6 +15,7 @@
 #include "kernels/cuda/conv_algorithms.hpp"
 #include "kernels/cuda/conv_plans.hpp"
 #include "kernels/cuda/trial_run.hpp"
+#include "support/cuda/error.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -94,6 +95,10 @@ class Convolution final : public BoundOperation {
   bool recorded() const { return recorded_; }
   std::string way() const { return executed_.algorithm + way_->implementation; }
   void note(const char* name, double value) { executed_.numbers[name] = value; }
+  /// Tells what was passed over.
+  void note_failed(const std::vector<std::string>& names) {
+    executed_.implementation += fmt::format(", without {}, which failed", fmt::join(names, ", "));
+  }
 
   void bind(std::span<Tensor* const> tensors) override {
     std::vector<void*> data;
@@ -251,11 +256,12 @@ class Choice {
     if (why_.empty()) why_ = refused_;
   }
 
-  /// Throws if something broke, and nothing runs.
+  /// Throws the first failure if nothing runs.
   Made take() {
     if (best_.operation) {
       if (compared_ > 1)
         best_.operation->note(best_.recorded ? "chosen_by_trace" : "chosen_by_events", compared_);
+      if (!failed_.empty()) best_.operation->note_failed(failed_);
       return std::move(best_.operation);
     }
     if (failure_) std::rethrow_exception(failure_);
@@ -274,7 +280,9 @@ class Choice {
     for (const ConvChoice& offer :
          fitting(ConvCall(asked_.place, asked_.problem, asked_.form).offers(),
                  asked_.form.arithmetic.math, asked_.place.memory_available())) {
-      const std::string name = std::to_string(offer.algorithm);  // offered once in each arithmetic
+      const std::string& name = conv_algorithm_names(
+          asked_.problem.direction())[static_cast<std::size_t>(offer.algorithm)];
+      // It is offered once in each arithmetic.
       if (std::ranges::find(all, name, &Candidate::name) == all.end())
         all.push_back(
             {name, false, [this, offer] { return by_algorithm(asked_, offer.algorithm); }});
@@ -338,9 +346,8 @@ class Choice {
       }
       next.operation.reset(static_cast<Convolution*>(
           std::get<std::unique_ptr<Operation>>(operation).release()));  // by settled()
-    } catch (...) {
-      if (!failure_) failure_ = std::current_exception();
-      return Trial::broke;
+    } catch (const std::exception& error) {
+      return keep_failure(candidate, error);
     }
     const double seconds = next.operation->seconds();
     double all[] = {seconds, seconds > 0 ? 0.0 : 1.0,
@@ -358,13 +365,28 @@ class Choice {
     return Trial::best;
   }
 
+  /// The library may be unable to compile the code of one engine: others may run, unless the GPU is
+  /// lost or the error is no library's.
+  Trial keep_failure(const Candidate& candidate, const std::exception& error) {
+    const bool of_library = dynamic_cast<const CaseError*>(&error) != nullptr;
+    if (!failure_)
+      failure_ = of_library ? std::make_exception_ptr(
+                                  CaseError(fmt::format("{}: {}", candidate.name, error.what())))
+                            : std::current_exception();
+    failed_.push_back(candidate.name);
+    double ends = of_library && is_usable() ? 0 : 1;
+    asked_.ranks.allreduce_max(std::span(&ends, 1));
+    return ends > 0 ? Trial::broke : Trial::refused;
+  }
+
   static constexpr const char* parts_mark = " adds parts";
 
   ConvRequest asked_;
   Timed best_;
-  int compared_ = 0;           ///< operations of which durations by the best one's clock are known
-  std::string why_, refused_;  ///< of the first list, and the last refusal of this one
-  std::exception_ptr failure_;
+  int compared_ = 0;            ///< operations of which durations by the best one's clock are known
+  std::string why_, refused_;   ///< of the first list, and the last refusal of this one
+  std::exception_ptr failure_;  ///< the first
+  std::vector<std::string> failed_;  ///< candidates that did
 };
 
 }  // namespace

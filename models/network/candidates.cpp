@@ -59,13 +59,28 @@ std::vector<Choice> Executor::choices(std::size_t node, Plugins& plugins) const 
   return all;
 }
 
+Result<Executor::Candidate> Executor::try_candidate(const GraphNode& node, const Choice& choice,
+                                                    Plugins& plugins, Communicator& ranks,
+                                                    std::exception_ptr* failure) const {
+  try {
+    return make_candidate(node, choice, plugins, ranks);
+  } catch (const CaseError& error) {
+    if (failure != nullptr && !*failure) *failure = std::current_exception();
+    return Unsupported{error.what()};
+  }
+}
+
 std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
   candidates_.resize(graph_.nodes.size());
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::vector<std::string> reasons;
+    std::exception_ptr failure;
     std::vector<Candidate>& all = candidates_[i];
     for (const Choice& choice : all.empty() ? choices(i, plugins) : std::vector<Choice>()) {
-      Result<Candidate> prepared = make_candidate(graph_.nodes[i], choice, plugins, ranks);
+      Result<Candidate> prepared =
+          settings_.measured || !choice.algorithm.empty()
+              ? try_candidate(graph_.nodes[i], choice, plugins, ranks, &failure)
+              : make_candidate(graph_.nodes[i], choice, plugins, ranks);
       if (auto* refusal = std::get_if<Unsupported>(&prepared)) {
         // A backend that computes it by no choice of its own says so once, not of each algorithm.
         if (choice.algorithm.empty())
@@ -85,6 +100,7 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
         all.push_back(std::move(candidate));
       if (!settings_.measured || graph_.nodes[i].phase == Phase::update) break;
     }
+    if (all.empty() && failure) std::rethrow_exception(failure);
     if (all.empty())
       return fmt::format(
           "no backend computes {} ({}){}", graph_.nodes[i].text(), join(reasons, "; "),

@@ -3,6 +3,7 @@
 // in order.
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -192,6 +193,9 @@ class Executor {
   void add_sums(Plugins& plugins, Communicator& ranks);
   void choose_sums(std::size_t before, Communicator& ranks);
   std::vector<Choice> choices(std::size_t node, Plugins& plugins) const;
+  /// Unsupported, too, if it fails: a library may break on what it proposes. `failure`: the first.
+  Result<Candidate> try_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
+                                  Communicator& ranks, std::exception_ptr* failure = nullptr) const;
   Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
                                    Communicator& ranks) const;
   void leave_out_large();

@@ -88,11 +88,11 @@ Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& f
                                                               Communicator& ranks) const {
   const Choice by{settings_.backends.front(), ""};
   std::vector<Candidate> all;
-  auto whole = make_candidate(fused, by, plugins, ranks);
+  auto whole = try_candidate(fused, by, plugins, ranks);
   if (auto* const refusal = std::get_if<Unsupported>(&whole)) return std::move(*refusal);
   all.push_back(std::move(std::get<Candidate>(whole)));
-  auto first = make_candidate(before, by, plugins, ranks);
-  auto second = make_candidate(after, by, plugins, ranks);
+  auto first = try_candidate(before, by, plugins, ranks);
+  auto second = try_candidate(after, by, plugins, ranks);
   if (auto* const a = std::get_if<Candidate>(&first), * const b = std::get_if<Candidate>(&second);
       a != nullptr && b != nullptr) {
     Candidate parts;
@@ -163,8 +163,8 @@ void Executor::add_sums(Plugins& plugins, Communicator& ranks) {
       continue;
     const Choice by{told ? settings_.chosen[i].backend : settings_.backends.front(),
                     Choice::with_sums};
-    auto first = make_candidate(before, by, plugins, ranks);
-    auto second = make_candidate(after, by, plugins, ranks);
+    auto first = try_candidate(before, by, plugins, ranks);
+    auto second = try_candidate(after, by, plugins, ranks);
     for (const auto* const candidate : {&first, &second})
       if (const auto* const refusal = std::get_if<Unsupported>(candidate);
           refusal != nullptr && not_fused_.empty())

@@ -45,8 +45,10 @@ void check(cudaError_t error, const std::string& what) {
                   broken().empty() ? "" : ". No later case of this process can use the GPU."));
 }
 
+bool is_usable() { return broken().empty(); }
+
 void check_usable() {
-  if (broken().empty()) return;
+  if (is_usable()) return;
   throw CaseError(fmt::format(
       "the GPU cannot be used any more in this process (an earlier case met CUDA: {}). Run this "
       "case alone; compute-sanitizer finds what broke it.",

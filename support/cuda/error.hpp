@@ -19,8 +19,11 @@ void check(cudaError_t error, const std::string& what);
 /// remembered for check_usable().
 std::string pending();
 
-/// Throws CaseError if an error has occurred from which the process cannot recover: results after
-/// it cannot be trusted.
+/// False if an error has occurred from which the process cannot recover: results after it cannot be
+/// trusted.
+bool is_usable();
+
+/// Throws CaseError unless is_usable().
 void check_usable();
 
 }  // namespace assay::cuda

@@ -146,6 +146,21 @@ class Resnet(RunTest):
             self.assertRegex(row["executed"]["implementation"], f", not fused: .*{why}")
             self.assertEqual(sum(layer["operation"] == "norm" for layer in row["layers"]), 20)
 
+    def test_what_the_library_cannot_compile_is_not_fused(self):
+        for words, operation, count in ((("--direction", "inference"), "norm", 20), (("--lag", "0"), "norm", 40)):
+            row = self.row("--steps", "2", "--precision", "fp16", *words, FAKE_CUDNN_UNCOMPILED="fusion")
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertRegex(row["executed"]["implementation"], ", not fused: eng6.*does not compile")
+            self.assertEqual(sum(layer["operation"] == operation for layer in row["layers"]), count)
+
+    def test_a_candidate_that_fails_is_left_out(self):
+        # Asked by its name, too: the plan in fp32, and an algorithm of the older interface.
+        for broken in ({"FAKE_CUDNN_UNCOMPILED": "engine_70"}, {"FAKE_CUDNN_FAILS": "implicit_gemm"}):
+            row = self.row("--steps", "2", backend="auto", **broken)
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertNotIn("implicit_gemm" if "FAKE_CUDNN_FAILS" in broken else "none",
+                             {layer["algorithm"] for layer in row["layers"]})
+
     def fused(self, precision, **variables):
         """The row of an inference whose convolutions are fused, each piece of work of which takes 8 us."""
         row = self.row("--direction", "inference", "--steps", "2", "--precision", precision, FAKE_GPU_WORK_US="8", **variables)

@@ -170,9 +170,13 @@ class Rows(RunTest):
         for late in ("FAKE_CUDNN_REFUSES", "FAKE_CUDNN_REFUSES_LATE"):
             self.assertIn("eng67", self.all_ok(*words, count=1, **{late: "engine_65"})[0]["executed"]["implementation"])
         self.assertIn("fake: no graph here", self.rows(*words, code=6, FAKE_CUDNN_REFUSES="graph")[0]["reason"])
-        row = self.rows(*words, code=7, FAKE_CUDNN_FAILS="engine_65")[0]
-        self.assertEqual(row["status"], "failed")
-        self.assertIn("fake: engine_65 broke", row["reason"])
+        # One that breaks is left out, too, and the row says so; it fails where there is no other.
+        for broken, why in (("FAKE_CUDNN_FAILS", "broke"), ("FAKE_CUDNN_UNCOMPILED", "does not compile")):
+            ran = self.all_ok(*words, count=1, **{broken: "engine_65"})[0]["executed"]["implementation"]
+            self.assertRegex(ran, r"^cuDNN \S+ eng67_k2=3 TENSOR_CORE, without eng65_k2=3, which failed$")
+            row = self.rows(*words, code=7, FAKE_CUDNN_ENGINE="engine_65", **{broken: "engine_65"})[0]
+            self.assertEqual(row["status"], "failed")
+            self.assertRegex(row["reason"], f"^eng65_k2=3: .*fake: engine_65 {why}")
         row = self.rows(*words, code=6, FAKE_GPU_BYTES="2000000", FAKE_CUDNN_WORKSPACE="1073741824")[0]
         self.assertIn("fits into the memory that is free", row["reason"])
 
@@ -246,7 +250,8 @@ class Rows(RunTest):
         mixed, graph = ("--direction", "bwd_weights", "--precision", "fp16_fp32"), ("--precision", "fp16", "--algorithm", "graph")
         for words, of_both, of_one, code, found in (
                 (graph, {}, {"FAKE_CUDNN_REFUSES_LATE": "engine_65"}, 0, "eng67"),
-                (graph, {}, {"FAKE_CUDNN_FAILS": "engine_65"}, 7, "engine_65 broke"),
+                (graph, {}, {"FAKE_CUDNN_FAILS": "engine_65"}, 0, "eng67_k2=3 TENSOR_CORE, without eng65_k2=3, which failed"),
+                (graph, {"FAKE_CUDNN_ENGINE": "engine_65"}, {"FAKE_CUDNN_FAILS": "engine_65"}, 7, "engine_65 broke"),
                 ((), {}, {"FAKE_CUDNN_REFUSES": "winograd_nonfused"}, 0, '"algorithm":"winograd"'),
                 (mixed, {"FAKE_CUDNN_REFUSES": "graph"}, {"FAKE_CUDNN_REFUSES_LATE": "algo_0"}, 0, '"algorithm":"algo_1"'),
                 (mixed, {}, {"FAKE_GPU_CAPABILITY": "7"}, 0, '"compute":"fp32"')):  # it has no tf32

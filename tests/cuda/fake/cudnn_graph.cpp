@@ -27,6 +27,12 @@ const std::vector<Engine> engines{
     {28, {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, true},
     {0, {}, true}};
 
+#if CUDNN_MAJOR >= 9
+constexpr cudnnStatus_t not_compiled = CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED;
+#else
+constexpr cudnnStatus_t not_compiled = CUDNN_STATUS_INTERNAL_ERROR;
+#endif
+
 /// The operations of a graph.
 struct Convolving {
   int direction = 0;
@@ -233,9 +239,14 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   }
   if (of.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
     std::size_t bytes;
-    of.engine = of.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).engine;
-    log_plan(*of.engine, of.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
-                             .part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
+    const Object& settings = of.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+    const Object& graph = settings.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+    of.engine = settings.engine;
+    log_plan(*of.engine, graph);
+    if (is("FAKE_CUDNN_UNCOMPILED", of.engine->name()) ||
+        (is("FAKE_CUDNN_UNCOMPILED", "fusion") &&
+         graph.parts.at(CUDNN_ATTR_OPERATIONGRAPH_OPS).size() > 1))
+      return refuse("fake: " + of.engine->name() + " does not compile", not_compiled);
     return workspace_of(of.engine->name(), &bytes);
   }
   return CUDNN_STATUS_SUCCESS;

@@ -8,6 +8,7 @@
 namespace fake {
 
 void page_locked(void* data, std::size_t bytes);
+bool is_page_locked(const void* data);
 void freed(void* data);
 /// `to_host`: from the GPU to the host.
 void copy(void* to, const void* from, std::size_t bytes, bool to_host);

@@ -202,6 +202,7 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   return done();
 }
 cudaError_t cudaFree(void* data) {
+  if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   const auto found = allocated().find(static_cast<char*>(data));
   if (found == allocated().end())
     return done(data == nullptr ? cudaSuccess : cudaErrorInvalidValue);
@@ -215,11 +216,13 @@ cudaError_t cudaFree(void* data) {
   return done();
 }
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
+  if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (*data != nullptr) fake::page_locked(*data, bytes);
   return done(*data == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 cudaError_t cudaFreeHost(void* data) {
+  if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   fake::freed(data);
   std::free(data);
   return done();
@@ -234,6 +237,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   if (broken) return done();
   fake::submitted_to(stream);
   const bool on_gpu = fake_gpu_memory(to) != nullptr, from_gpu = fake_gpu_memory(from) != nullptr;
+  if (on_gpu != from_gpu && !fake::is_page_locked(on_gpu ? from : to) && fake::refused_in_capture())
+    return done(cudaErrorStreamCaptureUnsupported);
   if (on_gpu != from_gpu) crossed += bytes;
   if (crossed > number("FAKE_GPU_CROSSES", SIZE_MAX)) return done(cudaErrorInvalidValue);
   const fake::Worked meanwhile(stream);
@@ -283,6 +288,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaEventCreate(event);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   // It answers as if the work still ran when the host asks first. It is the last error then, too.
   if (!std::exchange(event->asked, true) || !fake::passed(event)) return done(cudaErrorNotReady);
   fake::awaited_event(event);

@@ -3,13 +3,14 @@
 //   FAKE_GPU_GRAPHS=0           no stream can be captured
 //   FAKE_GPU_GRAPH_PIECES=N     a graph is N pieces of work more than was captured
 //
-// As in the real one, a call that waits or allocates while a stream is captured fails and makes the
-// capture invalid.
+// As in the real one, a call that waits, allocates, frees, asks for an event or copies pageable
+// memory in the thread that captures a stream fails and makes the capture invalid.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/cuda/fake/graphs.hpp"
@@ -28,13 +29,14 @@ namespace {
 
 CUgraph_st* captured = nullptr;  // by one stream at a time
 bool valid = true;
+std::thread::id capturing;
 
 }  // namespace
 
 namespace fake {
 
 bool refused_in_capture() {
-  if (captured == nullptr) return false;
+  if (captured == nullptr || std::this_thread::get_id() != capturing) return false;
   valid = false;
   return true;
 }
@@ -52,6 +54,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
   if (captured != nullptr || (graphs != nullptr && std::string(graphs) == "0"))
     return cudaErrorNotSupported;
   captured = new CUgraph_st;
+  capturing = std::this_thread::get_id();
   valid = true;
   return cudaSuccess;
 }

@@ -19,7 +19,15 @@ printf '#!/bin/sh\necho broken >&2\nexit 7\n' >"$folder/build/bin/assay-norm"
 printf '#!/bin/sh\n[ -z "$HANGS" ] || case "$*" in */kmeans.json) sleep 100 ;; esac\n' >"$folder/build/bin/assay-kmeans"
 printf '#!/bin/sh\necho "cuda  $CUDA_STATE"\n' >"$folder/build/bin/assay"
 printf '#!/bin/sh\necho "$0 $*"\n' | tee "$folder"/build/bin/assay-{pca,stream,resnet50,collectives} "$folder/mpirun" >/dev/null
-printf '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\nshift 4; exec "$@"\n' >"$folder/compute-sanitizer"
+cat >"$folder/compute-sanitizer" <<'END'
+#!/bin/sh
+case "$*" in
+  *initcheck*/assay-stream*) echo '=========     at void cudnn::x_kernel<int>(int)+0x70' ;;
+  *initcheck*/assay-conv*) echo '=========     at void assay::cuda::item_kernel<assay::cuda::X>(assay::cuda::X, long)+0x70' ;;
+esac
+echo "========= ERROR SUMMARY: 0 errors"
+shift 4; exec "$@"
+END
 printf '#!/bin/sh\necho "GPU 0: a GPU"\n' >"$folder/nvidia-smi"
 mkdir "$folder/build/tests"
 cat >"$folder/build/tests/test_on_fake_gpu" <<'END'
@@ -37,6 +45,7 @@ says '1 "reason": "no way'
 says '^one_norm: exit 7, '
 says '^one_rnn: exit 127, '  # there is no such program
 says '^ranks: unsupported: '
+! grep -q '^rnn_lists' "$folder/out/summary" || fail "the lists run where they are not named"
 says '^own_kernels: exit 1, '
 says '^    \[  FAILED  \] A.B$'
 says '^    \[  SKIPPED \] 2 tests'
@@ -63,6 +72,11 @@ for tool in memcheck racecheck initcheck; do
   grep -q "compute-sanitizer --tool $tool .*assay-conv .*--layout nhwc_oihw" "$folder/out/log" || fail "$tool has no transposition"
 done
 
+# Of initcheck's reads only those by own kernels count.
+says '^initcheck_stream: exit 0, '
+says '^initcheck_conv: exit 99, '
+says '^    ========= OWN SUMMARY: 1 errors of own kernels$'
+
 # A row of every program that measures on a GPU.
 for program in "$ASSAY_BUILD_DIR"/bin/assay-*; do
   "$program" --help | grep -q -- '--device' || continue
@@ -74,6 +88,10 @@ done
 says '^conv: exit 0, '
 says '^norm: exit 7, '
 [ "$(grep -c ': exit ' "$folder/out/summary")" = 2 ] || fail "other steps were run"
+
+# The 125 lists of recurrent networks would take the time of all else.
+"$root/ci/gpu_first_run" "$folder/out" "$folder/build" 900 'rnn_lists*' >/dev/null || fail "it ended with $?"
+[ "$(grep -c '^rnn_lists_.*: exit ' "$folder/out/summary")" = 2 ] || fail "the lists do not run where they are named"
 
 # None goes on when the time is over.
 HANGS=1 "$root/ci/gpu_first_run" "$folder/out" "$folder/build" 9 kmeans energy >/dev/null || fail "it ended with $?"
@@ -138,7 +156,17 @@ END
 said=$(CUDA_VISIBLE_DEVICES="" "$ASSAY_BUILD_DIR/tests/test_on_fake_gpu" --gtest_filter="$faulty" 2>&1) || fail "not all are skipped of $faulty: $said"
 [ "$(grep -c 'only the fake GPU has its faults' <<<"$said")" -ge "$(tr -cd : <<<"$faulty" | wc -c)" ] || fail "$faulty: $said"
 rm -r "$folder/packed"
-XZ_OPT=-0 "$root/ci/gpu_first_run" --pack "$folder/packed" "$ASSAY_BUILD_DIR"
+# A build without machine code for the GPU that is lent is refused, as that of CI is.
+mkdir "$folder/compiled" && ln -s "$ASSAY_BUILD_DIR"/* "$folder/compiled/" && rm "$folder/compiled/CMakeCache.txt"
+pack() {  # ARCHITECTURES
+  echo "CMAKE_CUDA_ARCHITECTURES:STRING=$1" >"$folder/compiled/CMakeCache.txt"
+  XZ_OPT=-0 "$root/ci/gpu_first_run" --pack "$folder/packed" "$folder/compiled"
+}
+for codes in '75-real;90-virtual' 75 90-virtual; do
+  said=$(pack "$codes" 2>&1) && fail "$codes was packed"
+  grep -qF "=$codes lacks 90-real" <<<"$said" && [ ! -e "$folder/packed" ] || fail "$codes: $said"
+done
+pack '80-real;90-real'
 # A lent machine takes 64 MiB, of which the tree has more than 20.
 [ "$(stat -c %s "$folder/packed.tar.xz")" -lt $((36 << 20)) ] || fail "the packed build is too large: $(stat -c %s "$folder/packed.tar.xz")"
 rm -r "$folder/packed"

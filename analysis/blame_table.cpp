@@ -45,14 +45,15 @@ Table blame_table(const std::vector<const Row*>& rows) {
     return place.rank ? Cell(std::to_string(*place.rank), *place.rank) : Cell("-");
   });
   add({"host"}, [](const Blame::Blamed& place) { return Cell(place.host); });
-  add({"place"}, [](const Blame::Blamed& place) { return Cell(place.place); });
-  add({"in"}, [](const Blame::Blamed& place) { return Cell(place.did); });
+  add({"place", false, "", 3}, [](const Blame::Blamed& place) { return Cell(place.place); });
+  add({"in", false, "", 1}, [](const Blame::Blamed& place) { return Cell(place.did); });
   add({"because"}, [](const Blame::Blamed& place) { return Cell(place.how); });
   add({"cost", true},
       [](const Blame::Blamed& place) { return Cell(format_percent(place.cost), place.cost); });
-  add({"time", true},
+  add({"time", true, "", 2},
       [](const Blame::Blamed& place) { return Cell(human_seconds(place.cost_s), place.cost_s); });
-  table.add({"of"}, [&](std::size_t i) -> Cell { return lines[i].row->blame->period; });
+  table.add({"of", false, "", 4},
+            [&](std::size_t i) -> Cell { return lines[i].row->blame->period; });
   return table;
 }
 

@@ -138,8 +138,8 @@ std::string burn_text(const BurnTotal& total) {
 }
 
 Table burn_lines(const std::vector<BurnTotal>& totals) {
-  Table table{titled({"host", "case", ">devices", ">runs", ">poisoned", ">wrong", ">device-hours",
-                      ">below (1/h, 95 %)", ">drift", ">checks"}),
+  Table table{titled({"host", "case", ">devices|3", ">runs", ">poisoned|4", ">wrong",
+                      ">device-hours|2", ">below (1/h, 95 %)", ">drift|1", ">checks|5"}),
               {}};
   for (const BurnTotal& total : totals) {
     Line& line = table.lines.emplace_back();

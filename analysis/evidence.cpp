@@ -264,7 +264,9 @@ Matrix make_matrix(const std::string& title, const Grid& grid) {
     columns.insert(places.first);
   }
   Matrix matrix{title, !grid.is_time(), {titled({grid.corner}), {}}};
-  for (const std::string& name : columns) matrix.table.columns.push_back({name, true});
+  for (const std::string& name : columns)
+    matrix.table.columns.push_back(
+        {name, true, "", static_cast<int>(matrix.table.columns.size()) - 1});
   for (const std::string& name : rows) {
     Line& line = matrix.table.lines.emplace_back();
     line.add(name);

@@ -26,59 +26,10 @@ std::string counted(std::size_t count, const std::string& what, const std::strin
 
 namespace {
 
-std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::size_t shown = shown_width(text);
-  const std::string space(width > shown ? width - shown : 0, ' ');
-  return right ? space + text : text + space;
-}
-
-std::string trimmed(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
 bool hidden(char32_t point) {
   return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x061C ||
          (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
          (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF;
-}
-
-/// A note behind `row`. The note has lines of its own if the table is too wide for it.
-std::string with_note(const std::string& row, const std::string& note) {
-  std::size_t before = shown_width(row), longest = 0;
-  if (!wraps_notes || note.empty() || before + shown_width(note) <= table_width)
-    return trimmed(row + note);
-  for (const std::string& word : split(note, ' ')) longest = std::max(longest, shown_width(word));
-  const bool beside = before + longest + 2 <= table_width;
-  if (!beside) before = 2;
-  std::string lines = beside ? row : trimmed(row) + "\n  ";
-  for (const char c : wrapped(note, table_width - before))
-    lines += c == '\n' ? "\n" + std::string(before, ' ') : std::string(1, c);
-  return lines;
-}
-
-/// The lines of each title. A title that is wider than its cells is broken at blanks if the table
-/// is too wide for the terminal; `widths` are then those of the narrower columns.
-std::vector<std::vector<std::string>> head_lines(const Table& table,
-                                                 std::vector<std::size_t>& widths) {
-  std::vector<std::vector<std::string>> heads;
-  for (const Column& column : table.columns) heads.push_back({column.title});
-  if (!wraps_notes || table.fits()) return heads;
-  Table untitled = table;
-  for (Column& column : untitled.columns) column.title.clear();
-  widths = untitled.widths();
-  for (std::size_t i = 0; i < heads.size(); ++i) {
-    const std::vector<std::string> words = split(table.columns[i].title, ' ');
-    for (const std::string& word : words) widths[i] = std::max(widths[i], shown_width(word));
-    std::vector<std::string> lines;
-    for (const std::string& word : words)
-      if (!lines.empty() && shown_width(lines.back()) + 1 + shown_width(word) <= widths[i])
-        lines.back() += " " + word;
-      else
-        lines.push_back(word);
-    heads[i] = std::move(lines);
-  }
-  return heads;
 }
 
 std::string csv_text(const std::string& text) {
@@ -103,15 +54,6 @@ std::string common(const std::set<std::string>& cited) {
   if (end == first.begin()) return join(std::vector(cited.begin(), cited.end()), "; ");
   return fmt::format("{}... ({} places; the result file names each)",
                      std::string(first.begin(), end), cited.size());
-}
-
-Table all_visible(Table table) {
-  for (Column& column : table.columns) column.title = visible(column.title);
-  for (Line& line : table.lines) {
-    for (std::string& cell : line.cells) cell = visible(cell);
-    line.note = visible(line.note);
-  }
-  return table;
 }
 
 }  // namespace
@@ -223,8 +165,12 @@ std::string digits(const std::optional<double>& number) {
 
 std::vector<Column> titled(const std::vector<std::string>& titles) {
   std::vector<Column> columns;
-  for (const std::string& title : titles)
-    columns.push_back({title.starts_with('>') ? title.substr(1) : title, title.starts_with('>')});
+  for (const std::string& title : titles) {
+    const bool right = title.starts_with('>');
+    const bool spare = title.size() > 2 && title[title.size() - 2] == '|';
+    columns.push_back({title.substr(0, title.size() - (spare ? 2 : 0)).substr(right ? 1 : 0), right,
+                       "", spare ? title.back() - '0' : 0});
+  }
   return columns;
 }
 
@@ -309,33 +255,6 @@ std::string Table::leave_out(const std::string& to_see_all, const std::string& p
   return fmt::format("Not shown{}, to {}: {} ({}).", part.empty() ? "" : " of " + part,
                      fits() ? fmt::format("fit {} characters", table_width) : "be less wide",
                      join(names, ", "), to_see_all);
-}
-
-std::string terminal_table(const Table& raw) {
-  const Table table = all_visible(raw);
-  const std::vector<Column>& columns = table.columns;
-  std::vector<std::size_t> widths = table.widths();
-  const std::vector<std::vector<std::string>> heads = head_lines(table, widths);
-  std::size_t height = 1;
-  for (const auto& head : heads) height = std::max(height, head.size());
-  std::string rule, text;
-  for (std::size_t row = 0; row < height; ++row) {
-    std::string line;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const std::size_t above = height - heads[i].size();  // the last lines stand on the rule
-      line += padded(row < above ? "" : heads[i][row - above], widths[i], columns[i].right) + "  ";
-    }
-    text += trimmed(line) + "\n";
-  }
-  for (const std::size_t width : widths) rule += std::string(width, '-') + "  ";
-  text += trimmed(rule) + "\n";
-  for (const Line& line : table.lines) {
-    std::string row;
-    for (std::size_t i = 0; i < line.cells.size(); ++i)
-      row += padded(line.cells[i], widths[i], columns[i].right) + "  ";
-    text += with_note(row, line.note) + "\n";
-  }
-  return text;
 }
 
 std::string markdown_table(const Table& table) {

@@ -52,6 +52,7 @@ struct Column {
   /// Above 0: left out of a terminal's table that is too wide, the greatest first.
   int spare = 0;
   bool measured = false;  ///< a line without a result has no cell of it
+  bool whole = false;     ///< its cells are never broken: commands to paste
   Legend legend{};        ///< explains its cells
 };
 
@@ -68,7 +69,8 @@ struct Line {
 /// All digits of a number, as JSON has them; "" if there is none.
 std::string digits(const std::optional<double>& number);
 
-/// Columns of these titles; one that begins with ">" is aligned right.
+/// Columns of these titles; one that begins with ">" is aligned right, one that ends with "|2" is
+/// spare (2).
 std::vector<Column> titled(const std::vector<std::string>& titles);
 
 /// Columns and lines, in the making.
@@ -120,7 +122,8 @@ std::string wrapped(const std::string& text, std::size_t width);
 /// The text, or, if it is longer than `width` columns, its beginning and "…".
 std::string shortened(const std::string& text, std::size_t width);
 
-/// Applies visible() to titles, cells and notes.
+/// Applies visible() to titles, cells and notes. On a terminal it has the width of that: titles and
+/// long texts are broken at blanks, and spare columns left out and named below.
 std::string terminal_table(const Table& table);
 /// A note is put into the first missing cell; all text is escaped.
 std::string markdown_table(const Table& table);

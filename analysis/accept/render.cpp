@@ -142,8 +142,8 @@ class Renderer {
       return std::pair(a->verdict, a->score.value_or(0)) >
              std::pair(b->verdict, b->score.value_or(0));
     });
-    Table table{titled({"node", "verdict", ">" + over("node", "others"), ">rows passed"})};
-    if (!deviations.empty()) table.columns.push_back({"deviation", true});
+    Table table{titled({"node", "verdict", ">" + over("node", "others"), ">rows passed|1"})};
+    if (!deviations.empty()) table.columns.push_back({"deviation", true, "", 2});
     if (page_.markdown()) table.columns.push_back({"reason"});
     std::size_t passed = 0;
     for (const JudgedNode* node : sorted) {

@@ -84,7 +84,7 @@ Table ranking_table(const Ensemble& ensemble) {
   table.add({"place", true}, [](std::size_t i) { return std::to_string(i + 1); });
   table.add({"member", true}, [&](std::size_t i) { return std::to_string(ranking[i].member); });
   for (const std::string& name : drawn_names(ensemble))
-    table.add({name, true},
+    table.add({name, true, "", static_cast<int>(table.columns.size())},
               [&](std::size_t i) { return drawn_text(ensemble, ranking[i].member, name, "-"); });
   if (ensemble.rungs.size() > 1)
     table.add({"rung", true}, [&](std::size_t i) {

@@ -103,7 +103,8 @@ bool has_speedups(const ModelDocument& document) {
 
 void add_coefficients(ModelPage& page, const ModelDocument& document) {
   const bool speedups = has_speedups(document);
-  std::vector<std::string> titles{"term", ">estimate", ">SE", ">t", ">p", ">95 % interval"};
+  std::vector<std::string> titles{"term", ">estimate|1", ">SE|4",
+                                  ">t|5", ">p|3",        ">95 % interval|2"};
   if (speedups) titles.insert(titles.end(), {">speedup", ">95 % interval"});
   titles.emplace_back("note");
   Table table{titled(titles)};
@@ -128,7 +129,7 @@ void add_checks(ModelPage& page, const ModelDocument& document) {
              make_lines(document.aliased, [&](const AliasedTerm& alias) {
                return Line{{page.term(alias.term), page.brief(alias.because, most_text)}};
              })});
-  page.part({titled({"left out, then predicted", ">n", ">RMS error", ">worst ratio", "worst"}),
+  page.part({titled({"left out, then predicted", ">n", ">RMS error", ">worst ratio|2", "worst|1"}),
              make_lines(document.validation, [&](const Validation& check) {
                const std::string& name = check.left_out.empty() ? check.kind : check.left_out;
                Line line{{page.brief(name, most_text), std::to_string(check.n)}, check.reason};

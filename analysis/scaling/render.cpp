@@ -48,7 +48,7 @@ void add_curves(Page& page, const ScalingDocument& document) {
   for (std::size_t first = 0; first < document.curves.size(); first += together) {
     const PredictedCurve& top = document.curves[first];
     Table table{titled({make_title(top.batches), "algorithm", ">step", ">images/s", ">efficiency",
-                        ">communication", ">exposed"})};
+                        ">communication|1", ">exposed|2"})};
     for (std::size_t i = 0; i < top.points.size(); ++i)
       for (std::size_t j = first; j < first + together; ++j) {
         const PredictedPoint& point = document.curves[j].points[i];
@@ -68,7 +68,7 @@ void add_curves(Page& page, const ScalingDocument& document) {
 }
 
 void add_ways(Page& page, const ScalingDocument& document) {
-  Table table{titled({"way", ">ranks", ">step", ">images/s", ">efficiency", ">communication"})};
+  Table table{titled({"way", ">ranks", ">step", ">images/s", ">efficiency", ">communication|1"})};
   const bool several = document.ways.back().index > 0;
   if (several) table.columns.insert(table.columns.begin(), {"scaling"});
   for (const WayPoint& point : document.ways) {

@@ -130,7 +130,8 @@ void add_curves(Page& page, const Results& results, const SeriesList& all) {
   Table table{{}, std::vector<Line>(curves.size())};
   add_origin(table, results, firsts);
   add_axes(table, firsts, axes);
-  table.add({"sizes", true}, [&](std::size_t i) { return std::to_string(curves[i].bytes.size()); });
+  table.add({"sizes", true, "", 2},
+            [&](std::size_t i) { return std::to_string(curves[i].bytes.size()); });
   // A poor line has its R2 alone.
   const auto add = [&](const char* title, auto cell) {
     table.add({title, true}, [&](std::size_t i) -> std::string {
@@ -150,6 +151,7 @@ void add_curves(Page& page, const Results& results, const SeriesList& all) {
   add("held-out", [](const AlphaBeta& fit, const std::string&) {
     return fit.held_out ? fmt::format("{:.1f} %", 100 * *fit.held_out) : "-";
   });
+  table.columns.back().spare = 1;
   table.add({"least time", true}, [&](std::size_t i) { return least_text(curves[i]); });
   page.blank();
   page.table(table, curves_legend(curves).lines());

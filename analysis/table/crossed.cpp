@@ -69,7 +69,8 @@ struct CrossedTable {
     if (errors) columns.push_back({"error", true});
     for (const CrossedColumn& column : crossed.columns)
       columns.push_back(
-          {over(fmt::format("{} {} {}", column.system, options.by, column.value), "row"), true});
+          {over(fmt::format("{} {} {}", column.system, options.by, column.value), "row"), true, "",
+           static_cast<int>(columns.size())});
     return columns;
   }
 

@@ -165,9 +165,10 @@ std::vector<EpochLine> make_lines(const Epochs& all, bool of_values) {
 /// The values beside each other.
 void add_beside(const std::vector<EpochLine>& lines, const Texts& values, const Texts& titles,
                 Table& table) {
+  int spare = 0;
   for (const std::string& title : titles)
     for (const std::string& value : values)
-      table.add({fmt::format("{} {}", title, value), true},
+      table.add({fmt::format("{} {}", title, value), true, "", spare++},
                 [&](std::size_t i) { return lines[i].score(value, title); });
 }
 
@@ -178,7 +179,7 @@ void add_below(const std::vector<EpochLine>& lines, const std::string& by, const
   const auto rate = [&](std::size_t i, const std::string& value) {
     return lines[i].number(value, "images_per_s");
   };
-  table.add({"images/s", true}, [&](std::size_t i) {
+  table.add({"images/s", true, "", 1}, [&](std::size_t i) {
     const auto own = rate(i, *lines[i].value);
     return own ? Cell(fmt::format("{:.{}f}", *own, *own < 100 ? 1 : 0), *own) : Cell("-");
   });

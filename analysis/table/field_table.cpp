@@ -124,6 +124,7 @@ Table fill(const std::vector<Field>& fields, const SeriesList& rows, const Table
     table.add(field, [&](std::size_t i) -> Cell {
       return field.measured && !has_number(rows[i]) ? "" : field.cell(rows[i], own);
     });
+    if (!options.columns.empty()) table.columns.back().spare = 0;  // the reader wants it
     if ((options.columns.empty() || everything) && !rows.empty() &&
         (field.measured || everything) && is_last_empty(table) &&
         !(measured && (field.key == "time" || field.key == "interval"))) {

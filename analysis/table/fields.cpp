@@ -193,6 +193,7 @@ std::vector<Field> fields_of_case(const Results& results, const SeriesList& all,
     return repeat_command(result.run(), result.environment(series.first()), series.first(),
                           series.rows.size());
   });
+  fields.back().whole = true;
   add("benchmark", several_benchmarks(all),
       [](const Series& series) { return series.first().benchmark; });
   add("problem", true,

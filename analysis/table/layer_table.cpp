@@ -49,8 +49,9 @@ std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
 Table make_table(std::vector<LayerGroup> groups, bool single, double sum, const std::string& mark) {
   std::ranges::stable_sort(groups, std::ranges::greater(), &LayerGroup::seconds);
   Table table{{}, std::vector<Line>(groups.size())};
-  const auto add = [&](const char* title, bool right, const auto& cell) {
-    table.add({title, right}, [&](std::size_t i) -> std::string { return cell(groups[i]); });
+  const auto add = [&](const char* title, bool right, const auto& cell, int spare = 0) {
+    table.add({title, right, "", spare},
+              [&](std::size_t i) -> std::string { return cell(groups[i]); });
   };
   if (single) add("layer", false, [](const LayerGroup& group) { return group.layer; });
   add("operation", false, [](const LayerGroup& group) { return group.operation; });
@@ -60,22 +61,30 @@ Table make_table(std::vector<LayerGroup> groups, bool single, double sum, const 
     return group.has_ceiling && group.seconds > 0;
   };
   add("time", true, [&](const LayerGroup& group) { return human_seconds(group.seconds) + mark; });
-  add("share", true,
-      [&](const LayerGroup& group) { return sum > 0 ? percent(group.seconds / sum) : "-"; });
-  add("rate", true, [&](const LayerGroup& group) {
-    if (group.seconds > 0 && group.flops > 0)
-      return human(group.flops / group.seconds, "FLOP/s") + mark;
-    return group.seconds > 0 && group.bytes > 0 ? human(group.bytes / group.seconds, "B/s") + mark
-                                                : "-";
-  });
+  add(
+      "share", true,
+      [&](const LayerGroup& group) { return sum > 0 ? percent(group.seconds / sum) : "-"; }, 1);
+  add(
+      "rate", true,
+      [&](const LayerGroup& group) {
+        if (group.seconds > 0 && group.flops > 0)
+          return human(group.flops / group.seconds, "FLOP/s") + mark;
+        return group.seconds > 0 && group.bytes > 0
+                   ? human(group.bytes / group.seconds, "B/s") + mark
+                   : "-";
+      },
+      2);
   add("of ceiling", true, [&](const LayerGroup& group) {
     return bounded(group) ? percent(group.least / group.seconds) + mark : "-";
   });
-  add("bound by", false,
-      [&](const LayerGroup& group) { return bounded(group) ? group.bound_by : "-"; });
+  add(
+      "bound by", false,
+      [&](const LayerGroup& group) { return bounded(group) ? group.bound_by : "-"; }, 4);
   if (!single) return table;
-  add("backend", false, [](const LayerGroup& group) { return group.backend; });
-  add("algorithm", false, [](const LayerGroup& group) { return group.algorithm; });
+  add(
+      "backend", false, [](const LayerGroup& group) { return group.backend; }, 5);
+  add(
+      "algorithm", false, [](const LayerGroup& group) { return group.algorithm; }, 3);
   return table;
 }
 

@@ -206,10 +206,11 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
   for (const std::string& axis : pivoted.axes.shown)
     table.add({axis}, [&](std::size_t i) { return shared_parameter(pivot.lines[i], axis); });
   for (const std::string& value : pivot.values) {
-    table.columns.push_back({named(value), true});
+    const int spare = &value == pivot.values.data() ? 0 : static_cast<int>(table.columns.size());
+    table.columns.push_back({named(value), true, "", spare});
     if (value == pivot.values.front() || has_rates(options)) continue;
     pivoted.base = named(pivot.values.front());
-    table.columns.push_back({over(named(value), pivoted.base), true});
+    table.columns.push_back({over(named(value), pivoted.base), true, "", spare + 1});
   }
   for (std::size_t i = 0; i < pivot.lines.size(); ++i)
     add_values(pivot.lines[i], pivot, options, table.lines[i], legend);

@@ -98,6 +98,8 @@ class SummaryTable {
         table_.columns.push_back({over(make_name(result), baseline.system()), true});
     for (const auto& [system, other] : printed_pairs_)
       table_.columns.push_back({"printed: " + over(system, other), true});
+    for (std::size_t i = 2; i < table_.columns.size(); ++i)
+      table_.columns[i].spare = static_cast<int>(i);
     legend_.add(
         "Speedups: above 1, the first-named system is faster. (n): geometric mean over n problems, "
         "each with the fastest comparable rows of both systems; a suite's: over its workloads. " +

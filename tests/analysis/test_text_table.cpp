@@ -63,6 +63,26 @@ TEST(TextTable, TitlesAreBrokenWhereATerminalIsTooNarrow) {
   wraps_notes = false;
 }
 
+TEST(TextTable, ATerminalShowsWhatHasRoomAndNamesTheRest) {
+  const std::string words = "2(p-1) (alpha + beta m/p)";
+  const Table table{titled({"algorithm", ">of time|1", "rate|2", "formula"}),
+                    {{{"ring", "12 %", "98.2 GB/s", words}, ""}, {{"tree"}, "unsupported"}}};
+  const std::string whole = terminal_table(table);
+  const std::size_t before = table_width;
+  wraps_notes = true;
+  for (const std::size_t width : {60, 54, 48, 40, 30}) {
+    table_width = width;
+    const std::string text = terminal_table(table);
+    EXPECT_EQ(text == whole, width >= 55) << text;
+    EXPECT_EQ(text.find("Not shown, to ") != std::string::npos, width < 50) << text;
+    for (const std::string& line : split(text, '\n')) EXPECT_LE(shown_width(line), width) << text;
+    for (const char* word : {"ring", "tree", "unsupported", "2(p-1)", "(alpha", "beta", "m/p)"})
+      EXPECT_NE(text.find(word), std::string::npos) << text;
+  }
+  table_width = before;
+  wraps_notes = false;
+}
+
 TEST(TextTable, MarkdownRowsHaveAsManyCellsAsTheHead) {
   const std::string text = markdown_table(
       {{{"a|b"}, {"n", true}, {"c"}},

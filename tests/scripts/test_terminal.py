@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Help and tables on terminals of 80, 100, 120 and 200 columns: each takes the width that there is; a pipe has its own."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -11,6 +12,7 @@ import subprocess
 import termios
 
 from run_helper import ASSAY, BIN, SOURCE, RunTest, group, main
+import make_results
 
 WIDTHS = (80, 100, 120, 200)
 COMMANDS = sorted(file.stem.removesuffix("_command") for file in SOURCE.glob("cli/*_command.cpp"))
@@ -88,6 +90,31 @@ class Terminal(RunTest):
                                        group(["direct"], backend="refusing")]), "--launches", 3, code=0)
         return "results/monday", "results/tuesday"
 
+    def measured_tables(self):
+        """Commands that print tables of results measured here, or made: of networks, trainings, blame and fleets."""
+        self.command(BIN / "assay-resnet50", "--backend", "native", "--problem", "d50w8s32c10", "--batch", 2, "--threads", 1, "--max-time", 0.1,
+                     "--out", "network.json", code=0)
+        train = ("--network", "mlp:i64w32l1c4", "--data", "learnable:n400v100", "--rate", 0.1, "--max-time", 0.1, "--threads", 1)
+        self.command(BIN / "assay-train", *train, "--epochs", 1, "--target", 0.2, "--precision", "fp32,bf16,tf32,fp16,fp8_e4m3",
+                     "--out", "training.json")
+        network = json.loads((self.folder / "network.json").read_text())
+        numbers = ("last", "cost_s", "low_s", "high_s", "input_s", "compute_s", "network_s", "wait_s", "processor_s", "ready_s")
+        rank = {"rank": 1, "host": "a-host-with-a-long-name.example.org", "place": "processors 12-15"}
+        blamed = {**rank, "did": "compute", "how": "it waited for a processor that others used", "cost": 0.25, "cost_s": 0.1}
+        network["rows"][0]["blame"] = {"of": "the timed runs", "on_host": True, "events": 9, "runs": 9, "seconds": 1.0, "network_s": 0,
+                                       "clock_error_s": 0, "resolution": 0.01, "undecided": None, "ranks": 2 * [{**rank, **dict.fromkeys(numbers, 0)}], "links": None, "blamed": [blamed]}
+        (self.folder / "blame.json").write_text(json.dumps(network))
+        nodes = self.folder / "nodes"
+        nodes.mkdir()
+        for i in range(4):
+            document = make_results.document(rows=4, launches=5, hosts=(f"n{i:02}.a-long-name-of-a-cluster.example.org",), noise_seed=i,
+                                             run={"id": f"run-{i}"})
+            (nodes / f"{i}.json").write_text(json.dumps(document))
+        return [("table", "network.json", "--layers"), ("table", "network.json"), ("table", "training.json", "--epochs"),
+                ("table", "training.json", "--by", "precision"), ("table", "blame.json", "--blame"), ("accept", nodes, "--criteria", "acceptance"),
+                *(("model", "--scale", file.stem) for file in (SOURCE / "suites" / "scale").glob("*.json")),
+                ("model", "deepbench-v100", "deepbench-p100", "--formula", "log(time) ~ system + log(flops) + direction")]
+
     def test_tables_fit(self):
         monday, tuesday = self.results()
         baselines = SOURCE / "results-schema" / "baselines"
@@ -95,11 +122,11 @@ class Terminal(RunTest):
                   ("table", baselines / "summit.json", "--by", "precision"), ("table", baselines / "v100.json"),
                   ("compare", monday, tuesday, "--vary", "nothing"), ("history", "results"),
                   *(("list", what) for what in ("backends", "benchmarks", "suites", "criteria", "problems", "baselines", "precisions",
-                                                "summaries", "launchers", "sites"))]
+                                                "summaries", "launchers", "sites")), *self.measured_tables()]
         for words in tables:
             for columns in WIDTHS:
                 with self.subTest(words=words, columns=columns):
-                    shown = self.on_terminal(columns, ASSAY, *words, codes=(0, 4, 5))  # two launches of one build may seem to differ
+                    shown = self.on_terminal(columns, ASSAY, *words, codes=(0, 3, 4, 5))  # two launches of one build may seem to differ
                     self.assertGreater(len(shown), 2)
                     if words[0] == "history":  # the table; statements below it are never broken
                         shown = shown[:shown.index("")]

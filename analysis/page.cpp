@@ -5,12 +5,12 @@
 
 namespace assay {
 
-std::string make_csv(const std::vector<std::string>& fields,
-                     const std::vector<nlohmann::json>& records) {
-  Table table{titled(fields)};
-  for (const nlohmann::json& record : records) {
+std::string make_csv(const RecordList& list) {
+  Table table;
+  for (const std::string& field : list.fields) table.columns.push_back({field});
+  for (const nlohmann::json& record : list.records) {
     std::vector<std::string>& cells = table.lines.emplace_back().cells;
-    for (const std::string& field : fields) cells.push_back(read_field(record, field));
+    for (const std::string& field : list.fields) cells.push_back(read_field(record, field));
   }
   return csv_table(table);
 }

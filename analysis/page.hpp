@@ -10,9 +10,14 @@
 
 namespace assay {
 
-/// CSV of these fields of JSON objects, with all digits; a field that is missing or null is empty.
-std::string make_csv(const std::vector<std::string>& fields,
-                     const std::vector<nlohmann::json>& records);
+/// What a command writes for programs: as JSON, or these fields of it as CSV.
+struct RecordList {
+  std::vector<std::string> fields;
+  std::vector<nlohmann::json> records;
+};
+
+/// CSV with all digits; a field that is missing or null is empty.
+std::string make_csv(const RecordList& list);
 
 class Page {
  public:

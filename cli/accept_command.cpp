@@ -6,6 +6,7 @@
 #include "analysis/accept/pair_rows.hpp"
 #include "analysis/gather/node_list.hpp"
 #include "analysis/load.hpp"
+#include "analysis/page.hpp"
 #include "cli/commands.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
@@ -16,7 +17,7 @@ namespace assay {
 namespace {
 
 int accept(const Given& given) {
-  const std::string format = read_choice(given, "format", {"terminal", "markdown", "json"});
+  const std::string format = read_choice(given, "format", {"terminal", "markdown", "json", "csv"});
   const std::vector<std::string> files = read_values(given, "FILE");
   const std::string asked = *read_value(given, "criteria");
   const std::string criteria_file = find_criteria(asked).string();
@@ -37,7 +38,10 @@ int accept(const Given& given) {
   check_own(document, "acceptance");
   if (const auto file = read_value(given, "junit")) write_text(*file, junit_xml(acceptance));
   emit(given, format == "json" ? document.dump(1) + "\n"
-                               : render_acceptance(acceptance, format == "markdown"));
+              : format == "csv"
+                  ? make_csv({{"node", "verdict", "speedup", "score", "rows_missing", "reason"},
+                              document["nodes"]})
+                  : render_acceptance(acceptance, format == "markdown"));
   if (given.contains("out")) {  // the verdict is wanted on the terminal all the same
     const std::string text = render_acceptance(acceptance, false);
     std::cerr << "assay accept: " << text.substr(0, text.find('\n')) << std::endl;
@@ -60,7 +64,7 @@ Command accept_command() {
         "every key)",
         "NAME", "", true},
        {"--junit", "write JUnit XML to this file", "FILE", "", false, false, output_group},
-       format_flag({"terminal", "markdown", "json"}),
+       format_flag({"terminal", "markdown", "json", "csv"}),
        out_flag()},
       &accept,
       {{"assay accept results --criteria acceptance",

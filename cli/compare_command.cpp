@@ -25,7 +25,8 @@ namespace {
 
 const std::vector<std::string> variations = {"software", "hardware", "precision", "backend",
                                              "nothing"};
-const std::vector<std::string> comparison_formats = {"terminal", "markdown", "latex", "json"};
+const std::vector<std::string> comparison_formats = {"terminal", "markdown", "latex", "csv",
+                                                     "json"};
 /// The sides: folders of fresh launches, and words in their progress lines.
 const std::vector<std::string> side_names = {"base", "new"};
 
@@ -276,9 +277,10 @@ int compare(const Given& given) {
   const json document = comparison;
   check_own(document, "comparison");
   if (const auto file = read_value(given, "flagged")) write_flagged(*file, comparison, sides);
-  emit(given, format == "json" ? document.dump(1) + "\n"
-                               : render_comparison(comparison, sides[0], sides[1],
-                                                   format == "markdown", format == "latex"));
+  emit(given, format == "json"  ? document.dump(1) + "\n"
+              : format == "csv" ? comparison_csv(comparison)
+                                : render_comparison(comparison, sides[0], sides[1],
+                                                    format == "markdown", format == "latex"));
   explain_no_rows(comparison, one_result);
   if (one_result && !comparison.refused) suggest_more_pairs(given, sides, comparison, choice.vary);
   return static_cast<int>(comparison.exit_code);

@@ -69,17 +69,13 @@ int summarise(const Given& given, std::vector<std::string> files, const std::str
       given,
       {"by", "filter", "sort", "columns", "absolutes", "layers", "epochs", "blame", "matrix"},
       "the summary " + files[0], "its lines are always the same");
-  if (format == "csv" || format == "json")
-    throw InputError("--format " + format + " cannot be used with the summary " + files[0] +
-                     " (it is a table for people). Use terminal, markdown or latex.");
   const SpeedupSummary summary = read_summary(files[0]);
   files.erase(files.begin());
   if (files.empty()) files = summary.systems;
   std::vector<std::string> names = read_values(given, "baseline");
   if (names.empty()) names = summary.baselines;
   const std::vector<Baseline> baselines = load_baselines(names);
-  emit(given, summary_table(summary, load_inputs(given, files, names), baselines,
-                            format == "markdown", format == "latex"));
+  emit(given, summary_table(summary, load_inputs(given, files, names), baselines, format));
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -88,43 +84,41 @@ struct View {
   std::string flag;
   std::vector<std::string> refused;  ///< flags that it cannot be used with
   std::string why_refused;
-  std::string in_json;  ///< the part of the result file that has it
-  std::string (*csv)(const Results&, const TableOptions&);
+  RecordList (*records)(const Results&, const TableOptions&);
   std::string (*text)(const Results&, const TableOptions&);
 };
 
 const std::vector<View> views{{"blame",
                                {"by", "columns", "absolutes", "baseline", "layers", "epochs"},
                                "its columns are always the same",
-                               "it as JSON: rows, blame",
-                               blame_csv,
+                               blame_records,
                                blame_text},
                               {"matrix",
                                {"by", "columns", "absolutes", "baseline", "layers", "epochs"},
                                "its lines and columns are places and nodes",
-                               "its numbers as JSON: rows",
-                               matrix_csv,
+                               matrix_records,
                                matrix_text},
                               {"epochs",
                                {"columns", "absolutes", "baseline", "layers"},
                                "its columns are always the same",
-                               "them as JSON: rows, epochs",
-                               epoch_csv,
+                               epoch_records,
                                epoch_table},
                               {"layers",
                                {"by", "columns", "absolutes", "baseline"},
                                "its columns are always the same",
-                               "them as JSON: rows, layers",
-                               layer_csv,
+                               layer_records,
                                layer_table}};
 
 int show(const View& view, const Given& given, const std::string& format) {
   refuse_flags(given, view.refused, "--" + view.flag, view.why_refused);
-  if (format == "json")
-    throw InputError("--format json cannot be used with --" + view.flag + " (the result file has " +
-                     view.in_json + "). Use csv.");
   const Results results = load_inputs(given, read_values(given, "FILE"));
-  emit(given, (format == "csv" ? view.csv : view.text)(results, read_table_options(given, format)));
+  const TableOptions options = read_table_options(given, format);
+  if (format != "csv" && format != "json") {
+    emit(given, view.text(results, options));
+    return static_cast<int>(ExitCode::ok);
+  }
+  const RecordList list = view.records(results, options);
+  emit(given, format == "csv" ? make_csv(list) : nlohmann::json(list.records).dump(1) + "\n");
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -183,17 +177,11 @@ Command table_command() {
        {"--absolutes", "show both absolute values in every cell with a ratio"},
        {"--layers",
         "show the operations of networks, the longest first: time, share, rate, part of the "
-        "ceiling "
-        "(any format but json)"},
-       {"--epochs",
-        "show loss and accuracy of trainings after each epoch, by precision or --by (any format "
-        "but json)"},
-       {"--blame",
-        "show for which ranks and links the others waited, how long, and why (any format but "
-        "json)"},
+        "ceiling"},
+       {"--epochs", "show loss and accuracy of trainings after each epoch, by precision or --by"},
+       {"--blame", "show for which ranks and links the others waited, how long, and why"},
        {"--matrix",
-        "show copies between places, and rows that several pairs of nodes ran, as matrices (any "
-        "format but json)"},
+        "show copies between places, and rows that several pairs of nodes ran, as matrices"},
        out_flag()},
       &table,
       {{"assay table results/today", "prints the rows of a run"},

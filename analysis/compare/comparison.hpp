@@ -121,5 +121,7 @@ std::vector<std::string> flagged_ids(const Comparison& comparison, const Side& s
 /// `base` and `updated`: the sides of the comparison, whose rows have the parameters of its rows.
 std::string render_comparison(const Comparison& comparison, const Side& base, const Side& updated,
                               bool markdown, bool latex = false);
+/// The rows, then those that were not compared, as CSV; low and high: of the speedup.
+std::string comparison_csv(const Comparison& comparison);
 
 }  // namespace assay

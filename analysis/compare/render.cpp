@@ -382,4 +382,23 @@ std::string render_comparison(const Comparison& comparison, const Side& base, co
   return Rendering(comparison, base, updated, markdown, latex).text();
 }
 
+std::string comparison_csv(const Comparison& comparison) {
+  const nlohmann::json document = comparison;
+  std::vector<nlohmann::json> records;
+  for (const char* list : {"rows", "only_base", "only_new", "not_compared", "lost"})
+    for (nlohmann::json record : document[list]) {
+      record["list"] = list;
+      for (const std::string side : {"base", "new"})
+        if (const nlohmann::json times = record[side]; times.is_object())
+          record.update({{side, times["median"]}, {side + "_launches", times["launches"]}});
+      if (const nlohmann::json ends = record["speedup_interval"]; ends.is_array())
+        record.update({{"low", ends[0]}, {"high", ends[1]}});
+      records.push_back(std::move(record));
+    }
+  return make_csv({{"list", "id", "verdict", "unit", "base", "base_launches", "new", "new_launches",
+                    "speedup", "low", "high", "p", "minimum_detectable", "stage", "status",
+                    "base_status", "new_status", "reason"},
+                   records});
+}
+
 }  // namespace assay

@@ -205,9 +205,9 @@ std::string model_csv(const ModelDocument& document) {
   }
   for (const AliasedTerm& alias : document.aliased)
     records.push_back({{"term", alias.term}, {"note", "aliased: " + alias.because}});
-  return make_csv({"term", "estimate", "se", "t", "p", "low", "high", "speedup", "speedup_low",
-                   "speedup_high", "note"},
-                  records);
+  return make_csv({{"term", "estimate", "se", "t", "p", "low", "high", "speedup", "speedup_low",
+                    "speedup_high", "note"},
+                   records});
 }
 
 }  // namespace assay

@@ -171,9 +171,9 @@ std::string scaling_csv(const ScalingDocument& document) {
       record["curve_batch"] = curve["batch"];
     }
   return make_csv(
-      {"scaling", "curve_batch", "global_batch", "algorithm", "ranks", "batch", "step_s",
-       "images_per_s", "efficiency", "compute_s", "communication_s", "exposed_s", "reason"},
-      records);
+      {{"scaling", "curve_batch", "global_batch", "algorithm", "ranks", "batch", "step_s",
+        "images_per_s", "efficiency", "compute_s", "communication_s", "exposed_s", "reason"},
+       records});
 }
 
 }  // namespace assay::scaling

@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
-#include <utility>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "analysis/blame_table.hpp"
 #include "analysis/page.hpp"
@@ -42,24 +41,33 @@ std::string blame_text(const Results& results, const TableOptions& options) {
   return page.text();
 }
 
-std::string blame_csv(const Results& results, const TableOptions& options) {
+RecordList blame_records(const Results& results, const TableOptions& options) {
   constexpr std::pair<const char*, double Blame::Rank::*> measured[] = {
       {"cost_s", &Blame::Rank::cost_s},       {"low_s", &Blame::Rank::low_s},
       {"high_s", &Blame::Rank::high_s},       {"input_s", &Blame::Rank::input_s},
       {"compute_s", &Blame::Rank::compute_s}, {"network_s", &Blame::Rank::network_s},
       {"wait_s", &Blame::Rank::wait_s},       {"processor_s", &Blame::Rank::processor_s}};
-  Table table{titled({"result", "id", "launch", "rank", "host", "place", "seconds", "last"})};
-  for (const auto& [name, member] : measured) table.columns.push_back({name});
-  table.columns.push_back({"ready_s"});
-  for (const auto& [result, row] : rows_with_blame(results, options))
+  std::vector<std::string> fields{"result", "id",    "launch",  "rank",
+                                  "host",   "place", "seconds", "last"};
+  for (const auto& [name, member] : measured) fields.emplace_back(name);
+  fields.emplace_back("ready_s");
+  std::vector<nlohmann::json> records;
+  for (const auto& [result, row] : rows_with_blame(results, options)) {
     for (const Blame::Rank& rank : row.blame->ranks) {
-      std::vector<std::string>& cells = table.lines.emplace_back().cells;
-      cells = {result,    row.id,     std::to_string(row.launch), std::to_string(rank.rank),
-               rank.host, rank.place, digits(row.blame->seconds), fmt::format("{:.0f}", rank.last)};
-      for (const auto& [name, member] : measured) cells.push_back(digits(rank.*member));
-      cells.push_back(digits(rank.ready_s));
+      nlohmann::json& record = records.emplace_back();
+      record = {{"result", result},
+                {"id", row.id},
+                {"launch", row.launch},
+                {"rank", rank.rank},
+                {"host", rank.host},
+                {"place", rank.place},
+                {"seconds", row.blame->seconds},
+                {"last", static_cast<std::int64_t>(rank.last)},
+                {"ready_s", number_or_null(rank.ready_s)}};
+      for (const auto& [name, member] : measured) record[name] = rank.*member;
     }
-  return csv_table(table);
+  }
+  return {fields, records};
 }
 
 }  // namespace assay

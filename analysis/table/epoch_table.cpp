@@ -234,7 +234,7 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
   return page.text();
 }
 
-std::string epoch_csv(const Results& results, const TableOptions& options) {
+RecordList epoch_records(const Results& results, const TableOptions& options) {
   std::vector<nlohmann::json> records;
   for (const Series& series : trained(results, options))
     for (const Row& row : series.rows)
@@ -252,7 +252,7 @@ std::string epoch_csv(const Results& results, const TableOptions& options) {
   const Texts scores = list_qualities(trained(results, options));
   columns.insert(columns.end(), scores.begin(), scores.end());
   columns.push_back("images_per_s");
-  return make_csv(columns, records);
+  return {columns, records};
 }
 
 }  // namespace assay

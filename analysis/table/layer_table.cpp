@@ -166,7 +166,7 @@ std::string layer_table(const Results& results, const TableOptions& options) {
   return page.text();
 }
 
-std::string layer_csv(const Results& results, const TableOptions& options) {
+RecordList layer_records(const Results& results, const TableOptions& options) {
   std::vector<nlohmann::json> records;
   for (const auto& [result, row] : choose_rows(results, options))
     for (const RowLayer& layer : row.layers) {
@@ -179,10 +179,10 @@ std::string layer_csv(const Results& results, const TableOptions& options) {
                       number_or_null(layer.ceiling ? layer.ceiling->fraction : std::nullopt)},
                      {"bound_by", layer.ceiling ? layer.ceiling->bound_by : ""}});
     }
-  return make_csv({"result", "id", "launch", "layer", "direction", "operation", "problem",
-                   "backend", "algorithm", "compute", "runs", "seconds", "flops", "bytes",
-                   "flops_per_s", "bytes_per_s", "ceiling_fraction", "bound_by"},
-                  records);
+  return {{"result", "id", "launch", "layer", "direction", "operation", "problem", "backend",
+           "algorithm", "compute", "runs", "seconds", "flops", "bytes", "flops_per_s",
+           "bytes_per_s", "ceiling_fraction", "bound_by"},
+          records};
 }
 
 }  // namespace assay

@@ -28,15 +28,17 @@ std::string matrix_text(const Results& results, const TableOptions& options) {
   return page.text();
 }
 
-std::string matrix_csv(const Results& results, const TableOptions& options) {
-  Table list{titled({"matrix", "line", "column", "value"})};
+RecordList matrix_records(const Results& results, const TableOptions& options) {
+  RecordList list{{"matrix", "line", "column", "value"}, {}};
   for (const auto& [title, higher, table] : chosen_matrices(results, options))
     for (const Line& line : table.lines)
       for (std::size_t i = 1; i < line.numbers.size(); ++i)
         if (line.numbers[i])
-          list.lines.push_back(
-              {{title, line.cells[0], table.columns[i].title, digits(line.numbers[i])}});
-  return csv_table(list);
+          list.records.push_back({{"matrix", title},
+                                  {"line", line.cells[0]},
+                                  {"column", table.columns[i].title},
+                                  {"value", *line.numbers[i]}});
+  return list;
 }
 
 }  // namespace assay

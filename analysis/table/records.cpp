@@ -188,7 +188,7 @@ std::string render_csv(const Results& results, const std::vector<Baseline>& base
            "throttled",
            ' '))
     fields.push_back(field);
-  return make_csv(fields, records);
+  return make_csv({fields, records});
 }
 
 }  // namespace assay

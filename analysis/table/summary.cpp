@@ -78,11 +78,12 @@ bool same_problem(const Row& first, const Row& second, const SummaryWorkload& wo
 class SummaryTable {
  public:
   SummaryTable(const SpeedupSummary& summary, const Results& results,
-               const std::vector<Baseline>& baselines, bool markdown, bool latex)
+               const std::vector<Baseline>& baselines, const std::string& format)
       : summary_(summary),
         results_(results),
         baselines_(baselines),
-        page_(markdown, latex),
+        format_(format),
+        page_(format == "markdown", format == "latex"),
         all_(make_series(results)) {
     for (const SummaryCategory& category : summary.categories) {
       add_pairs(category.printed);
@@ -105,6 +106,12 @@ class SummaryTable {
         "each with the fastest comparable rows of both systems; a suite's: over its workloads. " +
         std::string(no_verdict));
     legend_.add("printed: " + summary_.source);
+    if (format_ == "csv") return csv_table(table_);
+    if (format_ == "json") {
+      nlohmann::json document = json_table(table_);
+      document.update({{"title", summary_.description}, {"notes", legend_.lines()}});
+      return document.dump(1) + "\n";
+    }
     add_title(page_, results_, {}, {summary_.description});
     page_.table(table_, legend_.lines());
     return page_.text();
@@ -140,8 +147,9 @@ class SummaryTable {
     for (std::size_t i = 0; i < category.workloads.size(); ++i) {
       std::vector<Mean> parts;
       for (const std::vector<Mean>& workloads : means) parts.push_back(workloads[i]);
-      add_line((page_.markdown() ? "" : "  ") + category.workloads[i].name, parts,
-               category.workloads[i].printed);
+      add_line(
+          (format_ == "terminal" || format_ == "latex" ? "  " : "") + category.workloads[i].name,
+          parts, category.workloads[i].printed);
     }
   }
 
@@ -235,6 +243,7 @@ class SummaryTable {
   const SpeedupSummary& summary_;
   const Results& results_;
   const std::vector<Baseline>& baselines_;
+  const std::string format_;
   Page page_;
   const SeriesList all_;
   std::vector<std::pair<std::string, std::string>> printed_pairs_{};  ///< systems
@@ -253,8 +262,8 @@ SpeedupSummary read_summary(const std::string& name) {
 }
 
 std::string summary_table(const SpeedupSummary& summary, const Results& results,
-                          const std::vector<Baseline>& baselines, bool markdown, bool latex) {
-  return SummaryTable(summary, results, baselines, markdown, latex).text();
+                          const std::vector<Baseline>& baselines, const std::string& format) {
+  return SummaryTable(summary, results, baselines, format).text();
 }
 
 }  // namespace assay

@@ -43,7 +43,6 @@ SpeedupSummary read_summary(const std::string& name);
 /// speedup, the category has no mean, since a mean of the others would look like that of the whole
 /// category.
 std::string summary_table(const SpeedupSummary& summary, const Results& results,
-                          const std::vector<Baseline>& baselines, bool markdown,
-                          bool latex = false);
+                          const std::vector<Baseline>& baselines, const std::string& format);
 
 }  // namespace assay

@@ -61,25 +61,25 @@ nlohmann::json table_document(const Results& results, const std::vector<Baseline
 /// its operations by kind and direction, then every layer, the longest first. InputError if no
 /// selected row has layers.
 std::string layer_table(const Results& results, const TableOptions& options);
-/// Every layer of these launches as CSV: all digits, SI units without prefixes.
-std::string layer_csv(const Results& results, const TableOptions& options);
+/// Every layer of these launches: all digits, SI units without prefixes.
+RecordList layer_records(const Results& results, const TableOptions& options);
 
 /// `assay table --epochs`: loss and accuracy of the selected trainings, a line for each epoch, a
 /// column for each value of `by` (precision without it). InputError if no selected row has epochs.
 std::string epoch_table(const Results& results, const TableOptions& options);
-/// Every epoch of every launch as CSV.
-std::string epoch_csv(const Results& results, const TableOptions& options);
+/// Every epoch of every launch.
+RecordList epoch_records(const Results& results, const TableOptions& options);
 
 /// `assay table --blame`: for whom the ranks of the selected rows waited. InputError if no selected
 /// row tells.
 std::string blame_text(const Results& results, const TableOptions& options);
-/// The numbers of every rank of these rows as CSV.
-std::string blame_csv(const Results& results, const TableOptions& options);
+/// The numbers of every rank of these rows.
+RecordList blame_records(const Results& results, const TableOptions& options);
 
 /// `assay table --matrix`: the matrices of the selected rows (analysis/evidence.hpp), each below
 /// its title. InputError if these rows have none.
 std::string matrix_text(const Results& results, const TableOptions& options);
-/// Every number of them as CSV, in SI units without prefixes: matrix, line, column, value.
-std::string matrix_csv(const Results& results, const TableOptions& options);
+/// Every number of them, in SI units without prefixes: matrix, line, column, value.
+RecordList matrix_records(const Results& results, const TableOptions& options);
 
 }  // namespace assay

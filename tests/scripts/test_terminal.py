@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Help and tables on terminals of 80, 100, 120 and 200 columns: each takes the width that there is; a pipe has its own."""
+import csv
 import fcntl
 import json
 import os
@@ -13,6 +14,11 @@ import termios
 
 from run_helper import ASSAY, BIN, SOURCE, RunTest, group, main
 import make_results
+
+def csv_reader(text):
+    head, *lines = csv.reader(text.splitlines())
+    return len(head) > 1 and lines and all(len(line) == len(head) for line in lines)
+
 
 WIDTHS = (80, 100, 120, 200)
 COMMANDS = sorted(file.stem.removesuffix("_command") for file in SOURCE.glob("cli/*_command.cpp"))
@@ -102,7 +108,8 @@ class Terminal(RunTest):
         rank = {"rank": 1, "host": "a-host-with-a-long-name.example.org", "place": "processors 12-15"}
         blamed = {**rank, "did": "compute", "how": "it waited for a processor that others used", "cost": 0.25, "cost_s": 0.1}
         network["rows"][0]["blame"] = {"of": "the timed runs", "on_host": True, "events": 9, "runs": 9, "seconds": 1.0, "network_s": 0,
-                                       "clock_error_s": 0, "resolution": 0.01, "undecided": None, "ranks": 2 * [{**rank, **dict.fromkeys(numbers, 0)}], "links": None, "blamed": [blamed]}
+                                       "clock_error_s": 0, "resolution": 0.01, "undecided": None, "links": None,
+                                       "ranks": 2 * [{**rank, **dict.fromkeys(numbers, 0)}], "blamed": [blamed]}
         (self.folder / "blame.json").write_text(json.dumps(network))
         nodes = self.folder / "nodes"
         nodes.mkdir()
@@ -119,11 +126,14 @@ class Terminal(RunTest):
         monday, tuesday = self.results()
         baselines = SOURCE / "results-schema" / "baselines"
         tables = [("table", monday), ("table", baselines / "deepbench-v100.json"), ("table", baselines / "fugaku.json"),
-                  ("table", baselines / "summit.json", "--by", "precision"), ("table", baselines / "v100.json"),
+                  ("table", baselines / "summit.json", "--by", "precision"), ("table", baselines / "v100.json"), ("table", "coral2", "v100"),
                   ("compare", monday, tuesday, "--vary", "nothing"), ("history", "results"),
                   *(("list", what) for what in ("backends", "benchmarks", "suites", "criteria", "problems", "baselines", "precisions",
                                                 "summaries", "launchers", "sites")), *self.measured_tables()]
         for words in tables:
+            for form, read in (("csv", csv_reader), ("json", json.loads)) if words[0] != "list" else ():
+                with self.subTest(words=words, form=form):
+                    self.assertTrue(read(self.command(ASSAY, *words, "--format", form).stdout))
             for columns in WIDTHS:
                 with self.subTest(words=words, columns=columns):
                     shown = self.on_terminal(columns, ASSAY, *words, codes=(0, 3, 4, 5))  # two launches of one build may seem to differ

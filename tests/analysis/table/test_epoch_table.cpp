@@ -118,8 +118,8 @@ TEST(EpochTable, OnlyVerifiedTrainingsAndTheMedianOfAllLaunches) {
 }
 
 TEST(EpochTable, CsvHasEveryLaunchWithAllDigits) {
-  const std::string csv = epoch_csv(
-      {{"", test::result({training("fp32", 2, 2.0 / 3, 0), training("fp32", 2, 4, 1)})}}, {});
+  const std::string csv = make_csv(epoch_records(
+      {{"", test::result({training("fp32", 2, 2.0 / 3, 0), training("fp32", 2, 4, 1)})}}, {}));
   EXPECT_EQ(split(csv, '\n').size(), 1U + 4U + 1U) << csv;
   EXPECT_TRUE(test::has(csv, "0.6666666666666666")) << csv;
 }

@@ -116,7 +116,7 @@ TEST(LayerTable, RowsWithoutLayersHaveNone) {
 }
 
 TEST(LayerTable, CsvHasAllDigits) {
-  const std::string text = layer_csv({{"", test::result({network()})}}, {});
+  const std::string text = make_csv(layer_records({{"", test::result({network()})}}, {}));
   const std::vector<std::string> lines = split(text, '\n');
   ASSERT_GE(lines.size(), 4);
   EXPECT_TRUE(lines[0].starts_with("result,id,launch,layer,direction")) << lines[0];

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -29,8 +30,9 @@ std::vector<Baseline> systems(const std::vector<std::string>& names) {
 }
 
 std::string coral2(const std::vector<NamedResult>& results,
-                   const std::vector<std::string>& baselines, bool markdown = false) {
-  return summary_table(read_summary("coral2"), results, systems(baselines), markdown);
+                   const std::vector<std::string>& baselines,
+                   const std::string& format = "terminal") {
+  return summary_table(read_summary("coral2"), results, systems(baselines), format);
 }
 
 /// Cells of the line that begins with a name, blanks between them.
@@ -116,7 +118,7 @@ TEST(Summary, ASpeedupOverAProjectionIsMarked) {
 }
 
 TEST(Summary, MarkdownHasALineForEachWorkload) {
-  const std::string text = coral2(load_results({"summit"}), {"summitdev"}, true);
+  const std::string text = coral2(load_results({"summit"}), {"summitdev"}, "markdown");
   int lines = 0;
   for (const std::string& line : split(text, '\n')) lines += line.starts_with("|");
   EXPECT_EQ(lines, 2 + 2 + 6);
@@ -142,6 +144,16 @@ TEST(Summary, PrintedValuesAreTheDocuments) {
     for (const SummaryWorkload& workload : category.workloads) expect(workload.printed);
   }
   EXPECT_EQ(printed, 7);
+}
+
+TEST(Summary, IsWrittenForProgramsToo) {
+  const auto summit = load_results({"summit"});
+  const json document = json::parse(coral2(summit, {"summitdev"}, "json"));
+  EXPECT_EQ(document["columns"][0]["title"], "workload");
+  const json& line = document["lines"][0];
+  EXPECT_TRUE(has(line["cells"][1], fmt::format("{:.3g}", line["numbers"][1].get<double>())));
+  const auto lines = static_cast<std::ptrdiff_t>(document["lines"].size());
+  EXPECT_EQ(std::ranges::count(coral2(summit, {"summitdev"}, "csv"), '\n'), lines + 1);
 }
 
 }  // namespace test_summary

@@ -12,8 +12,8 @@ Command burn_command() {
        {"--for", "time that the cases run, without their preparation: 90s, 30m, 8h", "TIME", "",
         true},
        {"--threads", "cores of each process: the fewer, the better a fault is located", "N", "1"},
-       {"--gpus", "GPUs of a node: so many processes, each with one (for suites like burn-gpu)",
-        "N", "none"},
+       {"--gpus", "GPUs of a node, each with a process of its own (for suites like burn-gpu)", "N",
+        "none"},
        {"--launcher",
         "name of a launcher: burn on all nodes of the allocation, then with their "
         "ranks together",

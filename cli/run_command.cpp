@@ -94,7 +94,7 @@ void set_launcher(RunPlan& plan, const Given& given) {
   set_processes(plan, make_processes(process_request(given), plan.suite_settings.launch.shapes));
 }
 
-/// A flag that changes nothing here is a slip, and is told.
+/// A flag that changes nothing here is a slip, and is reported.
 void refuse_useless(const Given& given) {
   if (given.contains("allow-mixed") && !given.contains("resume"))
     throw InputError(
@@ -318,12 +318,12 @@ std::vector<Flag> ensemble_flags() {
            "N"},
           {.name = "--search",
            .help = "random: all members have the whole budget of epochs; halving: the better part "
-                   "goes on with more epochs",
+                   "continues with more epochs",
            .value = "NAME",
            .otherwise = "random",
            .choices = {"random", "halving"}},
           {.name = "--factor",
-           .help = "with halving: one in N members goes on, with N times the epochs",
+           .help = "with halving: one in N members continues, with N times the epochs",
            .value = "N",
            .otherwise = "2",
            .choices = {"2", "3"}},

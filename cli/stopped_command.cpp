@@ -23,7 +23,7 @@ Command stopped_command() {
   return {
       "stopped",
       "List the stopped processes of this host with WORD in their command.\n`assay run` starts it "
-      "on the hosts of a job that does not go on.",
+      "on the hosts of a job that makes no progress.",
       {{"WORD", "an argument of the command, complete", "WORD", "", true}},
       &stopped,
       {{"assay stopped journal.jsonl", "lists stopped processes with this word in their command"}},

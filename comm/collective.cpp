@@ -206,7 +206,7 @@ std::string why_not_problem(const CollectiveShape& shape) {
     return fmt::format(
         "bisection has pairs of an even number of ranks ({} were started), of which none meet "
         "twice "
-        "in less than so many permutations ({} were asked for)",
+        "in fewer permutations than the {} that were requested",
         shape.ranks, shape.rounds);
   if (reduces(shape.pattern) && shape.op == ReduceOp::average && is_integer(shape.type))
     return "the average of integers is not an integer";

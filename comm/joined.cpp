@@ -159,8 +159,8 @@ std::string why_not_groups(const CollectivesSettings& asked, const Connection& c
                            const Communicator& ranks) {
   if (asked.group == 0) return "";
   if (ranks.size() % asked.group != 0)
-    return fmt::format("{} ranks are no groups of {}. Use --groups with a divisor.", ranks.size(),
-                       asked.group);
+    return fmt::format("{} ranks cannot form groups of {}. Use --groups with a divisor.",
+                       ranks.size(), asked.group);
   const bool other = connection.intra_node != "same";
   if (asked.problem->shape().beside > 0)
     return "--beside makes halves of all ranks. Use --groups 0.";

@@ -44,8 +44,8 @@ void with_format(DataType type, Body body) {
   }
 }
 
-// The operators. Highway's Min and Max are not used: these take the first where one is no number,
-// on all processors.
+// The operators. Highway's Min and Max are not used: these take the first where one is not a
+// number, on all processors.
 struct Sum {
   template <class V>
   HWY_INLINE V operator()(V x, V y) const {

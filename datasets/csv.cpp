@@ -69,11 +69,12 @@ Record next_record(const DataFile& file, Characters& characters) {
     if (!letter || (*letter == '\n' && !inside)) break;
     if (std::iscntrl(static_cast<unsigned char>(*letter)) && *letter != '\t' && *letter != '\r' &&
         *letter != '\n')
-      refuse(file, fmt::format("its first line has a byte {}, so this is no CSV file in ASCII or "
-                               "UTF-8. Give a table of numbers between commas.",
-                               static_cast<int>(*letter)));
+      refuse(file,
+             fmt::format("its first line has a byte {}, so this is not a CSV file in ASCII or "
+                         "UTF-8. Give a table of numbers between commas.",
+                         static_cast<int>(*letter)));
     if (characters.position() - begin > longest)
-      refuse(file, fmt::format("its first row is longer than {} bytes, so this is no CSV file. "
+      refuse(file, fmt::format("its first row is longer than {} bytes, so this is not a CSV file. "
                                "Give a table of numbers between commas.",
                                longest));
     Field& field = record.fields.back();

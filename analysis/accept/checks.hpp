@@ -29,7 +29,7 @@ inline bool is_told_once(const std::string& reason) {
 }
 /// Begins the reason of NOT-COMPARABLE.
 inline constexpr const char* not_comparable_text = "not comparable: ";
-/// Nodes of which a deviation is told: of fewer, the spread of the others is chance.
+/// Nodes of which a deviation is reported: of fewer, the spread of the others is chance.
 inline constexpr std::size_t least_for_deviation = 5;
 
 /// They are ordered from the mildest to the most severe: a fault that noise cannot explain is more

@@ -189,7 +189,7 @@ class EnsembleCheck {
             "its reason is not that of the run");
   }
 
-  /// A ranked member without a verified result in a rung that it went on to is told as such.
+  /// A ranked member without a verified result in a rung that it entered is reported as such.
   void check_stopped() const {
     const EnsembleSummary& summary = ensemble_.summary;
     std::set<int> incomplete, seen;

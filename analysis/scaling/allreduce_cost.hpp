@@ -26,8 +26,8 @@ const std::vector<AlgorithmCost>& algorithm_costs();
 
 class AllreduceCost {
  public:
-  /// Unsupported where the algorithm is not defined for so many ranks. std::logic_error for a name
-  /// that algorithm_costs() does not have.
+  /// Unsupported where the algorithm is not defined for this many ranks. std::logic_error for a
+  /// name that algorithm_costs() does not have.
   static Result<AllreduceCost> make(const std::string& algorithm, int ranks,
                                     const Network& network);
   /// The end of each of these allreduces, in seconds. They are executed in this order: each rank

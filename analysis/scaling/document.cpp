@@ -84,7 +84,7 @@ PredictedPoint predict_point(const ScalingInput& input, const CurveInput& curve,
 /// The fastest of the input's algorithms.
 Result<double> seconds_of_sum(const ScalingInput& input, int ranks, const Network& network,
                               double bytes) {
-  Result<double> best = Unsupported{"no algorithm sums over so many ranks"};
+  Result<double> best = Unsupported{"no algorithm sums over this number of ranks"};
   const auto element = static_cast<double>(input.element_bytes);
   for (const std::string& algorithm : input.algorithms) {
     const auto cost = AllreduceCost::make(algorithm, ranks, network);

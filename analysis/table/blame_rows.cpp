@@ -23,7 +23,7 @@ std::vector<BlameRow> rows_with_blame(const Results& results, const TableOptions
       if (row.blame) blamed.push_back({results[series.result].name, row});
   if (blamed.empty())
     throw InputError(
-        "--blame: no chosen row tells for whom its ranks waited (rows of several ranks of "
+        "--blame: no chosen row records for which rank the others waited (rows of several ranks of "
         "assay-collectives and assay-train do). Leave --blame out.");
   return blamed;
 }

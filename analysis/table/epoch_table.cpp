@@ -92,7 +92,7 @@ std::string key_without(const Series& series, const std::string& by) {
                      by == "parallel" ? samples_of_rank(series) : 0);
 }
 
-/// All groups, and the values in the order in which they are told.
+/// All groups, and the values in the order in which they are reported.
 struct Epochs {
   std::vector<EpochGroup> groups{};
   Texts values{};

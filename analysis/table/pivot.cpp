@@ -168,7 +168,7 @@ void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOpti
   }
 }
 
-/// Its explanations go into `legend`. `told`: parameters that are told elsewhere.
+/// Its explanations go into `legend`. `told`: parameters that are reported elsewhere.
 PivotTable make_table(const Results& results, const SeriesList& all, const TableOptions& options,
                       Legend& legend, const std::set<std::string>& told = {}) {
   PivotTable pivoted;

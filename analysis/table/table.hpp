@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/page.hpp"
 #include "analysis/table/axes.hpp"
 #include "core/result/baseline.hpp"
 

@@ -109,7 +109,7 @@ class Scheduled final : public ForwardingCommunicator {
     return own_request(number);
   }
 
-  /// Other ranks may wait for another call first, for which they need this rank, too: all go on.
+  /// Other ranks may wait for another call first, for which they need this rank, too: all advance.
   /// Waited is for transfers of the oldest call, which is none of a call that another rank is kept
   /// from: of the oldest that is under way anywhere, each rank waits for a transfer, or it has done
   /// all of its own.

@@ -100,7 +100,7 @@ class Staged final : public ForwardingCommunicator {
 
   void* room(Scratch& scratch, std::size_t bytes) {
     if (scratch.memory == nullptr || scratch.bytes < bytes) {
-      device_.stream().wait();  // a copy from the old may go on
+      device_.stream().wait();  // a copy from the old one may be under way
       scratch.memory = device_.host_memory(bytes);
       scratch.bytes = bytes;
     }

@@ -99,7 +99,7 @@ void MpiCommunicator::begin(const Call& call, MPI_Request* handle) {
 
 Request MpiCommunicator::start(const Call& call, Stream& stream) {
   if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
-  // A call of several steps is run whole: nobody would make progress between them.
+  // A call of several steps runs to its end: nothing else would make progress between them.
   if (in_pieces(call) || through_scratch(call)) {
     run(call, stream);
     return {};

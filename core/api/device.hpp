@@ -80,7 +80,7 @@ struct DeviceState {
 /// The result of one pass over all elements of a tensor.
 struct ScanResult {
   std::vector<double> elements;  ///< those that were asked for
-  /// Elements that are no result (NaN, infinite, the smallest s32), and the first of them.
+  /// Elements that are not results (NaN, infinite, the smallest s32), and the first of them.
   std::int64_t bad = 0, first_bad = 0;
   double bad_value = 0;
   double sum = 0;  ///< with the weights that were given, to a few units in the last place of fp64

@@ -21,7 +21,7 @@ struct Expected {
 /// Compares elements one by one, and keeps the sums and the worst of them.
 struct ElementComparison {
   std::int64_t count = 0, wrong = 0;
-  std::int64_t bad = 0;  ///< elements that are no result (NaN, infinite, the smallest s32)
+  std::int64_t bad = 0;  ///< elements that are not results (NaN, infinite, the smallest s32)
   double error_squares = 0, bound_squares = 0, most_squares = 0, reference_squares = 0;
   double max_error = 0;                 ///< the largest finite one
   double least_bound = 0, largest = 0;  ///< of max_bound, of |value|

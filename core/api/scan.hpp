@@ -13,7 +13,7 @@ namespace assay {
 /// True if a result of this type never has this value: NaN, infinity or the smallest s32.
 bool no_result(DataType type, double value);
 
-/// A sink for Device::get(): the weighted sum, the elements that are no results, and those of a
+/// A sink for Device::get(): the weighted sum, the elements that are not results, and those of a
 /// sample. Integers must be summed exactly, so the sums of blocks are added by Neumaier's method.
 class Scan {
  public:

@@ -31,7 +31,7 @@ class DescriptorComplaint {
 };
 
 /// Reads the whole number at the beginning of [at, end) and moves `at` behind it. Throws if there
-/// is no number, or if the number is less than `least` or does not fit 64 bits.
+/// is not a number, or if the number is less than `least` or does not fit 64 bits.
 std::int64_t read_count(const char*& at, const char* end, const std::string& field,
                         std::int64_t least, const DescriptorComplaint& complain);
 

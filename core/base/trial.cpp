@@ -95,7 +95,7 @@ std::string why_not_loadable(const std::string& file) {
   constexpr std::chrono::seconds limit{60};  // large libraries on a slow file system
   const Trial trial = try_in_child(
       [&] {
-        dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // its error is told by the real call
+        dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // its error is reported by the real call
         return std::string();
       },
       limit);

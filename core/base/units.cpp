@@ -54,7 +54,7 @@ std::string human(double value, const std::string& unit) {
 }
 
 std::string human_seconds(double seconds) {
-  // Kiloseconds are nobody's unit.
+  // Kiloseconds are not used as a unit.
   if (std::isfinite(seconds) && seconds >= 999.5) return fmt::format("{:.0f} s", seconds);
   return human(seconds, "s");
 }

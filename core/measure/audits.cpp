@@ -79,7 +79,7 @@ void Audits::compare_with(double median) {
   if (fastest_ < 0) return;
   const double limit =
       times_slower * median + (ranks_.size() > 1 ? allowance_of_ranks_s : allowance_s);
-  // All ranks have the same times, so they go on together. Threads that slept while results were
+  // All ranks have the same times, so they continue together. Threads that slept while results were
   // read are woken late on a busy machine, or on the processor of another thread of the team: so
   // each repeat follows an ordinary run that was fast, or a pause in which the load may change.
   bool busy = true;

@@ -143,7 +143,7 @@ std::optional<Blame::Links> BlameRecorder::links(const Blame& blame) const {
   links.unsupported = network.unsupported;
   if (links.unsupported.empty() && hosts.size() < least_ends)
     links.unsupported =
-        fmt::format("a slow link is told from others by the messages of {} hosts", least_ends);
+        fmt::format("only messages of at least {} hosts can show which link is slow", least_ends);
   if (!links.unsupported.empty()) return links;
   const std::optional<MeasuredLinks> measured =
       measure_links(ranks_, network.ranks == nullptr ? ranks_ : *network.ranks);

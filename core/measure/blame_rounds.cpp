@@ -29,7 +29,7 @@ std::uint64_t make_steps(std::uint64_t steps) {
   return last;
 }
 
-/// Steps of work that rank 0 makes in so many seconds: all ranks have the same work.
+/// Steps of work that rank 0 makes in this many seconds: all ranks have the same work.
 std::uint64_t count_steps(double seconds, Communicator& ranks) {
   constexpr std::uint64_t tried = 200000;
   double least = 1;
@@ -79,7 +79,7 @@ Blame blame_in_rounds(Workload& workload, Sampler& sampler, Communicator& ranks,
   sampler.set_prelude({});
   sampler.settle();
   recorder.end(arrivals);
-  workload.take_done();  // these runs are no samples
+  workload.take_done();  // these runs are not samples
   return recorder.make_blame();
 }
 

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 /// The parts of a burn-in that a row tells of. Each has all kinds of data.
 constexpr double windows_of_burn = 6;
 constexpr double shortest_stretch = 0.1;  ///< seconds of one kind of data and load
-/// Ranks agree, and rank 0 looks at the clock, after runs of so many seconds.
+/// Ranks agree, and rank 0 looks at the clock, after runs of this many seconds.
 constexpr double seconds_of_batch = 0.02;
 /// Operations whose sums have no fixed order differ in the first runs; what differs later only may
 /// be a fault.
@@ -145,8 +145,8 @@ class BurnLoop {
     return seconds_since(start);
   }
 
-  /// Runs on one kind of data for so many seconds. `pauses`: the processors idle half of the time,
-  /// so that the load and the power alternate.
+  /// Runs on one kind of data for this many seconds. `pauses`: the processors idle half of the
+  /// time, so that the load and the power alternate.
   void burn_stretch(std::size_t kind, double seconds, bool pauses, Burn::Window& window) {
     Burn::Kind& data = burn_.data[kind];
     target_.load_data(kind);

@@ -100,7 +100,7 @@ struct Burn {
   double faults_per_device_hour = 0, limit_per_device_hour = 0;  ///< the latter at 95 %
 };
 
-/// Burns for so many seconds. Collective. Equal on all ranks. Throws WrongResult if the first run
+/// Burns for this many seconds. Collective. Equal on all ranks. Throws WrongResult if the first run
 /// on some data is wrong. Unsupported if the workload cannot be repeated. `unfinished`: set if a
 /// later run of a single rank throws, to what was found until then.
 Result<Burn> burn(Workload& workload, Communicator& ranks, double seconds,

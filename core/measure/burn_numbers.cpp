@@ -49,7 +49,7 @@ double log_poisson(double count, double mean) {
   return count * std::log(mean) - mean - std::lgamma(count + 1);
 }
 
-/// The probability of at most `events`, where so many are expected.
+/// The probability of at most `events`, where `expected` are expected.
 double poisson_at_most(double events, double mean) {
   if (events >= 0x1p53) throw std::invalid_argument("more events than can be counted");
   double sum = 0;

@@ -122,7 +122,7 @@ Energy EnergyCount::compute() {
       domains[host].insert(name);
     }
   }
-  // A sum of which some hosts have a part more would be nobody's energy.
+  // A sum would mean nothing if some hosts measured a component that others do not.
   for (const auto& [host, its] : domains)
     if (its != domains.begin()->second)
       return {{},

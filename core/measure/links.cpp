@@ -65,7 +65,7 @@ class PairMessages {
     double slower = 0;
     for (const bool there : {true, false}) {
       ranks_.barrier();
-      if (partner >= ranks_.size()) continue;  // an odd number: it meets nobody
+      if (partner >= ranks_.size()) continue;  // an odd number: this rank has no partner
       const auto start = std::chrono::steady_clock::now();
       Request message = (self < partner) == there ? ranks_.send(all, partner, link_tag, stream_)
                                                   : ranks_.receive(all, partner, link_tag, stream_);
@@ -179,7 +179,7 @@ std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& me
     mine = pairs.times();
   }
   std::vector<PairTime> pairs = pair_times(partners, mine, part->rank(), ranks);
-  if (even > std::ssize(hosts))  // the last one is nobody
+  if (even > std::ssize(hosts))  // the last one is no rank
     std::erase_if(pairs, [&](const PairTime& pair) { return pair.b >= even - 1; });
   auto bytes = static_cast<double>(measured.bytes);
   ranks.allreduce_max(std::span(&bytes, 1));

@@ -23,7 +23,7 @@ inline constexpr const char* out_of_memory =
     "out of memory (an allocation failed). Use a smaller problem or a machine with more memory.";
 
 /// The first fault of any rank, or "": ranks without it would else wait, in their next collective
-/// step, for one that has it. A fault that only some ranks have is told with rank and host.
+/// step, for one that has it. A fault that only some ranks have is reported with rank and host.
 /// Collective.
 std::string fault_of_any(const std::string& fault, Communicator& ranks);
 
@@ -48,8 +48,8 @@ void throw_on_all(Communicator& ranks, const Body& body) {
 }
 
 /// The result of `body`, which makes no collective calls, if it has one on all ranks. If it is
-/// Unsupported on any rank, every rank gets its reason: ranks with a result would else go on, and
-/// wait for one without. If it throws on any rank, as throw_on_all(). Collective.
+/// Unsupported on any rank, every rank gets its reason: ranks with a result would otherwise
+/// continue, and wait for one without. If it throws on any rank, as throw_on_all(). Collective.
 template <class T, class Body>
 Result<T> make_on_all(Communicator& ranks, const Body& body) {
   Result<T> result = Unsupported{};

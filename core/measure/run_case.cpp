@@ -145,7 +145,7 @@ Finding burn_in(Workload& workload, Communicator& ranks, double seconds,
 }
 
 /// The steps of a case, each on all ranks. The first that fails sets status and reason of the
-/// outcome. Both kinds return true to go on.
+/// outcome. Both kinds return true to continue.
 class Steps {
  public:
   Steps(Communicator& ranks, Outcome& outcome) : ranks_(ranks), outcome_(outcome) {}

@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 /// A wrong clock or a wrong divisor changes all samples; a tenth of them may differ for reasons
-/// that nobody foresaw.
+/// that was not foreseen.
 constexpr double part_that_may_differ = 0.1;
 constexpr double relative_tolerance = 0.02, clock_tolerance_s = 5e-6;
 /// Amounts are sums and products of whole numbers: more than rounding is other work.

@@ -90,7 +90,7 @@ double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& tim
     if (left <= 0 || Clock::now() > end || (before > 0 && now >= steady * before)) runs = 0;
     const int agreed = static_cast<int>(ranks.broadcast(runs));
     if (agreed < 1) break;
-    before = timing.warmup_runs == 1 ? 0 : now;  // the first run alone is no window
+    before = timing.warmup_runs == 1 ? 0 : now;  // the first run alone is not a window
     const std::vector<double> window = warm_up_runs(sampler, ranks, agreed, timing);
     if (!window.empty()) now = median(window);
   }
@@ -98,7 +98,7 @@ double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& tim
   return now;
 }
 
-/// Runs until the clocks of the ranks' devices are steady, for so many seconds at most; returns
+/// Runs until the clocks of the ranks' devices are steady, for this many seconds at most; returns
 /// seconds of one run.
 double await_steady_clock(DeviceWatch& watch, Sampler& sampler, Communicator& ranks, double seconds,
                           double longest, Timing& timing) {
@@ -223,7 +223,7 @@ class Measurement {
     sample_seconds_ = seconds * timing_.batch;
   }
 
-  /// Samples are taken for so many seconds on the wall at most, checks not counted.
+  /// Samples are taken for this many seconds on the wall at most, checks not counted.
   void cut_after(double seconds) { sampler_.set_deadline(later(Clock::now(), seconds)); }
 
   bool slow() const { return workload_.samples() == 0 && sample_seconds_ > options_.max_time; }
@@ -277,7 +277,7 @@ class Measurement {
     if (recorder_) recorder_->end(workload_.take_arrivals());
   }
 
-  /// Runs that are no samples, where these have followed each other for too short a time to be
+  /// Runs that are not samples, where these have followed each other for too short a time to be
   /// counted: the counters then count them. They take the time of the samples (max_time) at most.
   void run_for_energy() {
     // Runs may be quicker than the median of the samples.

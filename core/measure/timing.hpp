@@ -46,7 +46,7 @@ struct Timing {
   std::string host_included;
   bool held = false;  ///< all samples are the time of a device alone
   /// Result of the audits (Workload::begin_audit), and the number of audited runs. Timing ends at
-  /// the first audit that fails. The times of audited runs are no samples.
+  /// the first audit that fails. The times of audited runs are not samples.
   Verification audits;
   int audited_runs = 0;
   Energy energy;  ///< of the timed runs of all ranks

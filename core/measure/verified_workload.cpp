@@ -125,7 +125,7 @@ Verification VerifiedWorkload::end_audit() {
   result.passed = true;
   device_.stream().wait();
   verifier_.check(current_, "in the timed phase", result);
-  // The timed runs go on with whole data; what this run left does not belong to them.
+  // The timed runs continue with whole data; what this run left does not belong to them.
   if (verifier_.restore(current_)) {
     due_[current_] = true;
     ran_[current_] = false;

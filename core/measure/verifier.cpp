@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A later set is checked by a share of the sample of the first, of at least so many elements.
+/// A later set is checked by a share of the sample of the first, of at least this many elements.
 constexpr std::size_t least_of_later_sets = 8;
 
 /// Standard deviations of the checksum's rounding error. Weights have random signs, so that errors

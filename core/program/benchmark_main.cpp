@@ -51,7 +51,7 @@ std::string command_line(int argc, const char* const* argv) {
   return line;
 }
 
-/// Settings may say which library a backend opens: it is opened before the environment is told.
+/// Settings may say which library a backend opens: it is opened before the environment is reported.
 /// If it cannot be opened, the rows say why.
 void select_library(Backend& backend, const Options& options) {
   if (!options.settings.contains("backend")) return;  // a transport, whose device comes with ranks
@@ -235,7 +235,7 @@ class CaseLoop final {
     // `assay run`, which gives a plan, judges by what it measures around the cases.
     if (request_.plan.empty() && ranks_.size() == 1) probe_.judge(row);
     add_baseline(row, baselines_);
-    if (request_.baselines.empty()) row.baseline_reason.clear();  // nobody asked
+    if (request_.baselines.empty()) row.baseline_reason.clear();  // none was requested
     return row;
   }
 
@@ -339,7 +339,7 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
     faults.tell("assay-" + benchmark.name(), message_text(error.what()));
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
-    // This rank cannot go on, and the others would wait for it for ever.
+    // This rank cannot continue, and the others would wait for it forever.
     ranks->abort("assay-" + benchmark.name() + ": " + error.what(), ExitCode::failed);
     throw;
   }

@@ -144,7 +144,7 @@ void set_numbers(RunRequest& request, const Given& given) {
   set_number(given, "attempt", request.attempt, whole(0, 1000000));
 }
 
-/// A flag that changes nothing here is a slip, and is told.
+/// A flag that changes nothing here is a slip, and is reported.
 void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axes,
                     const Given& given) {
   if (!request.suite.empty())

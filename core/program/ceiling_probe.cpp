@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The best of a few runs that nobody disturbed. Each run is short beside the scheduler's quantum,
+/// The best of a few undisturbed runs. Each run is short beside the scheduler's quantum,
 /// so that some are whole even on a machine where others compute.
 std::optional<double> least_seconds(Operation& operation, Stream& stream) {
   constexpr int enough = 5;

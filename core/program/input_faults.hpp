@@ -17,7 +17,7 @@ class InputFaults {
   explicit InputFaults(Communicator& ranks)
       : ranks_(ranks), beside_(ranks.split(0, ranks.rank())) {}
 
-  /// It is for a rank that cannot go on because of `fault`. Waits for the other ranks, in a
+  /// It is for a rank that cannot continue because of `fault`. Waits for the other ranks, in a
   /// communicator of their own, since nobody knows in which call of `ranks` they are. If all come
   /// here, rank 0 prints what they have found, and this returns on all ranks. If they have not come
   /// within `patience`, this prints the fault with its rank and ends the job with exit code 2.

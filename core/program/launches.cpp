@@ -109,7 +109,7 @@ int status_of_child(const std::string& name, const std::vector<std::string>& arg
   const pid_t child = fork();
   if (child == 0) {
     signals.release();
-    // A launch must not go on after the process that collects its rows; this signal lets it remove
+    // A launch must end with the process that collects its rows; this signal lets it remove
     // its temporary files. It may be ignored by inheritance.
     signal(SIGTERM, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -89,7 +89,7 @@ bool is_on(const CLI::Option& option) {
   }
 }
 
-/// Parses. Returns -1 to go on, or the exit code after --help and --version (printed to stdout).
+/// Parses. Returns -1 to continue, or the exit code after --help and --version (printed to stdout).
 int parse(CLI::App& app, int argc, const char* const* argv) {
   refuse_empty(argc, argv);
   try {
@@ -98,7 +98,7 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
     app.exit(wanted, std::cout, std::cerr);
     return 0;
   } catch (const CLI::ParseError& error) {
-    // An unknown flag or command is told first: its value may have overflowed a positional
+    // An unknown flag or command is reported first: its value may have overflowed a positional
     // argument, and CLI11 tells only that.
     const CLI::App* where = &app;
     while (!where->get_subcommands().empty()) where = where->get_subcommands().front();
@@ -122,7 +122,8 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
   return -1;
 }
 
-/// CLI11's delimiter drops empty values silently; "--precision fp32,,bf16" is a slip and is told.
+/// CLI11's delimiter drops empty values silently; "--precision fp32,,bf16" is a slip and is
+/// reported.
 std::vector<std::string> commas(const std::string& flag, const std::vector<std::string>& given) {
   std::vector<std::string> values;
   for (const std::string& text : given)
@@ -321,7 +322,7 @@ int guarded_main(const std::string& program, const std::function<int()>& body) {
     const int code = body();
     const auto why = why_output_lost();
     if (!why) return code;
-    // A number that nobody can read is no result.
+    // A number that nobody can read is not a result.
     std::cerr << program << ": " << *why << std::endl;
     return static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::failed));
   } catch (const InputError& error) {

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* file_prefix = "libassay_";
 constexpr const char* file_suffix = ".so";
 
-/// "onednn" from "libassay_onednn.so"; "" for anything else (libassay_core.so is no plugin).
+/// "onednn" from "libassay_onednn.so"; "" for anything else (libassay_core.so is not a plugin).
 std::string plugin_name(const fs::path& file) {
   std::string name = file.filename().string();
   if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return "";
@@ -93,7 +93,7 @@ Result<Backend*> Plugins::open(const std::string& name) {
   if (!opened) {
     opened = std::make_unique<Opened>();
     std::string& reason = opened->reason;
-    // RTLD_NOW: a missing symbol is told here, not by a crash in the middle of a run.
+    // RTLD_NOW: a missing symbol is reported here, not by a crash in the middle of a run.
     // RTLD_LOCAL: two backends may bring two versions of one library.
     std::error_code unknown;
     if (!fs::is_regular_file(file->second, unknown)) {

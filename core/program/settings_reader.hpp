@@ -12,7 +12,7 @@
 namespace assay {
 
 /// Each number that it reads gets its canonical text in the settings, so that equal numbers are one
-/// id. InputError names the flag of a setting that is no number within its limits.
+/// id. InputError names the flag of a setting that is not a number within its limits.
 class SettingsReader {
  public:
   explicit SettingsReader(Settings& settings) : settings_(settings) {}

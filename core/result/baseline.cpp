@@ -109,7 +109,7 @@ std::string no_common_unit(const Row& row, const Launches& launches) {
 }
 
 /// The candidate that ran in the same way, else the fastest. Nothing, and the reason, where there
-/// is no candidate with a number.
+/// is not a candidate with a number.
 std::optional<Candidate> best_candidate(const Row& row,
                                         const std::map<std::string, LaunchGroups>& ids,
                                         Preference preference, std::string& reason) {

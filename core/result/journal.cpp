@@ -169,8 +169,8 @@ Journal::Journal(const std::filesystem::path& file, Writers writers)
   }
 }
 
-/// One process gets the lock if several begin at once. The process that created the file goes on if
-/// the file system has no locks. A process that died at its start leaves an empty file without a
+/// One process gets the lock if several begin at once. The process that created the file continues
+/// if the file system has no locks. A process that died at its start leaves an empty file without a
 /// lock, which may be used again.
 void Journal::take_alone(bool created) {
   const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;

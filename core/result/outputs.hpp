@@ -15,12 +15,12 @@ namespace assay {
 void check_output(const std::string& flag, const std::filesystem::path& output,
                   const std::vector<std::string>& inputs);
 
-/// The same, but it may be part of the record of a run, which goes on.
+/// The same, but the output may be part of the record of a run that is continued.
 void check_no_input(const std::string& flag, const std::filesystem::path& output,
                     const std::vector<std::string>& inputs);
 
 /// InputError if `output` is one of the files that the values of flags name: files, folders of data
-/// (whose results are no data) and patterns; other values name nothing that is there.
+/// (whose results are not data) and patterns; other values name nothing that is there.
 void check_output_beside_data(const std::string& flag, const std::filesystem::path& output,
                               const std::vector<std::string>& values);
 

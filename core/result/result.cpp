@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// JSON has no infinity: such an error is told in the verification's reason.
+/// JSON has no infinity: such an error is reported in the verification's reason.
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }

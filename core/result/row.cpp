@@ -8,7 +8,7 @@ using nlohmann::json;
 
 static void visit_fields(SameAs<RowProblem> auto& problem, auto& fields) {
   fields.always("descriptor", problem.descriptor);
-  if (problem.amounts)  // those of a problem are told, where they are unknown, too
+  if (problem.amounts)  // those of a problem are reported, where they are unknown, too
     fields.nullable("flops", problem.flops, "bytes", problem.bytes);
   else
     fields.optional("flops", problem.flops, "bytes", problem.bytes);

@@ -42,7 +42,7 @@ struct RowExecuted {
   std::optional<std::uint64_t> workspace_bytes{};
   std::optional<double> algorithmic_flops{};
   std::optional<double> compute_s{}, exposed_s{}, kernels_s{};
-  /// Further values that the backend has told, most of them numbers.
+  /// Further values that the backend has reported, most of them numbers.
   nlohmann::json rest = nlohmann::json::object();
 };
 

@@ -273,7 +273,7 @@ class RowCheck {
     expect("/energy_j", joules, sum, "the sum of /energy_domains_j");
   }
 
-  /// The part of a communication that a computation of so many seconds did not hide.
+  /// The part of a communication that a computation of this many seconds did not hide.
   void exposed() const {
     const json actual = row_.at("executed").value("exposed_s", json()),
                compute = row_.at("executed").value("compute_s", json());

@@ -169,7 +169,7 @@ std::string no_memory_for(const ConvRequest& asked, const char* what) {
       cudnn_library(), what, gib(asked.place.memory_available()));
 }
 
-/// make(), or the library's no to it.
+/// The result of make(), or the library's reason why it does not support it.
 template <class Make>
 auto supported(const Make& make) -> decltype(make()) {
   try {

@@ -39,7 +39,7 @@ Made by_algorithm(const ConvRequest& asked, int algorithm);
 Made choose_best(const ConvRequest& asked, bool older, const std::vector<std::string>& graphs);
 
 /// The result of `make`, if it has one on all ranks. If it is Unsupported or throws on one, it does
-/// so on all: ranks with a result would else go on, and wait for one without in their next
+/// so on all: ranks with a result would otherwise continue, and wait for one without in their next
 /// collective.
 template <class Make>
 auto on_all(Communicator& ranks, const Make& make) -> decltype(make()) {

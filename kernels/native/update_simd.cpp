@@ -42,7 +42,7 @@ struct Update {
     std::ptrdiff_t not_finite = 0, zeros = 0;
     each_vector<double>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
       const auto g = wide(d, gradient + i), w = wide(d, weights + i);
-      // The difference of what is not finite from itself is no number.
+      // The difference of what is not finite from itself is not a number.
       const auto finite = hn::Eq(hn::Sub(g, g), hn::Zero(d));
       not_finite += static_cast<std::ptrdiff_t>(hn::Lanes(d) - hn::CountTrue(d, finite));
       zeros += static_cast<std::ptrdiff_t>(hn::CountTrue(d, hn::Eq(g, hn::Zero(d))));

@@ -59,7 +59,7 @@ Network make_p1b2(const P1b2Shape& shape) {
 NetworkDefinition define_p1b2(const std::string& descriptor) {
   long long inputs = 0, width = 0, classes = 0;
   if (std::sscanf(descriptor.c_str(), "i%lldw%lldc%lld", &inputs, &width, &classes) != 3)
-    throw CaseError(descriptor + " is no P1B2");
+    throw CaseError(descriptor + " does not describe P1B2");
   NetworkDefinition defined;
   defined.input = {{inputs, 1, 1}, classes};
   defined.parameters = {{"fc1.weight", {width, inputs}},        {"fc1.bias", {width}},

@@ -62,7 +62,7 @@ Network make_p1b1(const P1b1Shape& shape) {
 NetworkDefinition define_p1b1(const std::string& descriptor) {
   long long inputs = 0, width = 0, code = 0;
   if (std::sscanf(descriptor.c_str(), "i%lldw%lldn%lld", &inputs, &width, &code) != 3)
-    throw CaseError(descriptor + " is no P1B1");
+    throw CaseError(descriptor + " does not describe P1B1");
   NetworkDefinition defined;
   defined.input = {{inputs, 1, 1}, 1, Labels::none};
   defined.parameters = {{"fc1.weight", {width, inputs}}, {"fc1.bias", {width}},

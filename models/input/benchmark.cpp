@@ -111,7 +111,7 @@ std::shared_ptr<const SampleSet> open_staged(const StagedSet& staged,
   if (set->canonical() != canonical)
     throw InputError(
         fmt::format("--stage {}: the set is another one ({}) than when the run began ({}). Run "
-                    "again when nobody writes to it.",
+                    "again when no process writes to it.",
                     staged.folder.string(), set->canonical(), canonical));
   return set;
 }

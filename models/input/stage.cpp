@@ -108,7 +108,7 @@ class Stager final {
     plan();
     try {
       stream();
-    } catch (...) {  // the next run goes on from here
+    } catch (...) {  // the next run continues from here
       try {
         kept_->give_up();
       } catch (const std::exception&) {  // the first exception tells the failure
@@ -204,7 +204,7 @@ class Stager final {
   }
 
   /// Broadcasts a chunk of `reader`, which has it in `own`, and keeps what this node lacks. An
-  /// error is told before the next chunk, so that no node waits for another.
+  /// error is reported before the next chunk, so that no node waits for another.
   void pass_on(std::size_t reader, const StageChunk& chunk,
                const std::vector<std::uint32_t>& checksums, std::vector<char>& own) {
     const std::span<char> bytes(reader == me() ? own.data() : received_.data(),

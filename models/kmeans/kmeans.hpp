@@ -18,7 +18,7 @@ namespace assay {
 struct KmeansSettings {
   std::int64_t clusters = 3;
   bool plus_plus = false;  ///< start by k-means++; else by random rows
-  int iterations = 10;     ///< at most so many
+  int iterations = 10;     ///< the most that are made
   double tolerance = -1;   ///< stop when no centroid moved by more than this part of the root mean
                            ///< square distance of the rows; below 0: never
   std::uint64_t seed = 1234;  ///< of the starting rows: CORAL-2's

@@ -75,7 +75,7 @@ NetworkDefinition define_mlp(const std::string& descriptor) {
   long long inputs = 0, width = 0, layers = 0, classes = 0, percent = 0;
   if (std::sscanf(descriptor.c_str(), "i%lldw%lldl%lldc%lldp%lld", &inputs, &width, &layers,
                   &classes, &percent) < 4)
-    throw CaseError(descriptor + " is no perceptron");
+    throw CaseError(descriptor + " does not describe a perceptron");
   NetworkDefinition defined;
   defined.input = {{inputs, 1, 1}, classes};
   const auto add = [&](const std::string& layer, std::int64_t from, std::int64_t to) {

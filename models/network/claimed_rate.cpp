@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// P. Goyal et al., arXiv:1706.02677: the rate is stated for so many images in a step.
+/// P. Goyal et al., arXiv:1706.02677: the rate is stated for this many images in a step.
 constexpr double stated_for_images = 256;
 constexpr double pi = 3.14159265358979323846;
 

@@ -27,10 +27,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t nodes_of_check = 6;
-/// An update that does not happen is found after so many steps.
+/// An update that does not happen is found after this many steps.
 constexpr std::int64_t steps_between_oracles = 8;
 
-/// Steps of an epoch, each of so many batches; batches that are left over are not used.
+/// Steps of an epoch, each of this many batches; batches that are left over are not used.
 std::int64_t count_steps(const Batches& training, std::int64_t passes) {
   if (training.steps() < passes)
     throw InputError(

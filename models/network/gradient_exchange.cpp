@@ -156,7 +156,7 @@ void GradientExchange::start_ready(std::size_t node) {
   start_decided();
 }
 
-/// Most transports go on within their calls alone. Asking for one sum moves all of them.
+/// Most transports make progress only within their calls. A question about one sum advances all.
 void GradientExchange::make_progress() {
   if (ranks_.size() == 1 || !lags()) return;
   const auto waiting = std::find_if(before_.requests.begin(), before_.requests.end(),

@@ -111,7 +111,7 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   const auto& asked = typed_settings<NetworkSettings>(selected);
   TrainingRun run = asked.run;
   run.trainer.seed = context.seed + asked.trial * seeds_of_trial;
-  // All ranks return alike: the others would go on, and wait for this one.
+  // All ranks return together: the others would otherwise wait for this one.
   const std::string why_not = why_not_threads(run.trainer.executor.threads).value_or("");
   if (std::string why = fault_of_any(why_not, context.ranks); !why.empty())
     return Unsupported{std::move(why)};

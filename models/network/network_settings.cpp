@@ -258,7 +258,7 @@ void expect_one_training_each(const std::vector<Case>& cases) {
     if (count > 1)
       throw InputError(fmt::format(
           "--checkpoint {}: {} cases train, and a checkpoint has one training. Give one case, or "
-          "run each in a command of its own, with its own file.",
+          "run each by a separate command, with its own file.",
           file.string(), count));
 }
 

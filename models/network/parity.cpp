@@ -23,9 +23,10 @@ namespace {
 
 constexpr std::int64_t least_images = 2, least_of_channel = 32;
 
-/// A gradient's rounding errors are at most so many times the change that it takes where the layers
-/// read values that are rounded once more. In 16 bits, rounding each value that a layer stores
-/// exceeds that of sums; in fp32 sums have the larger errors. Measured with one channel: 3 and 42.
+/// A gradient's rounding errors are at most this many times the change that it takes where the
+/// layers read values that are rounded once more. In 16 bits, rounding each value that a layer
+/// stores exceeds that of sums; in fp32 sums have the larger errors. Measured with one channel: 3
+/// and 42.
 double most_roundings(DataType stored) { return size_of(stored) < 4 ? 8 : 64; }
 constexpr int most_draws = 8;
 constexpr double surely_wrong = 100;

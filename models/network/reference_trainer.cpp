@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 constexpr double momentum_of_running = 0.1;
-/// `--rate` is stated for so many images in a step.
+/// `--rate` is stated for this many images in a step.
 constexpr double images_of_stated_rate = 256;
 
 double compute_norm(const std::vector<double>& values) {

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// The difference with the largest ratio to what is allowed, or the first that is no number.
+/// The difference with the largest ratio to its tolerance, or the first that is not a number.
 Trainer::Difference worst(const std::vector<Trainer::Difference>& differences);
 
 /// True if one of `differences` is larger than is allowed, and allow_spread() may explain it:

@@ -69,7 +69,7 @@ class PartServer {
   PartServer(const PartServer&) = delete;
   PartServer& operator=(const PartServer&) = delete;
 
-  /// Begins `tickets` steps, of which the first of each worker are dealt.
+  /// Begins `tickets` steps and assigns each worker its first one.
   void begin(std::int64_t tickets, AsyncRecord& record);
   /// Applies what has come, and answers what may be answered. Does not wait.
   void serve();

@@ -213,7 +213,7 @@ class Replay {
             worker);
     }
     // The sums differ by rounding alone, since their order differs. One that is not finite is
-    // judged where it is told.
+    // judged where it is reported.
     if (std::abs(losses_ - input_.losses) <= rounding_of_sum * std::abs(losses_) ||
         (!std::isfinite(losses_) && !std::isfinite(input_.losses)))
       return "";

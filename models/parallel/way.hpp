@@ -15,7 +15,7 @@ struct Parallel {
   /// that divide a layer.
   std::int64_t number = 0;
   PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;  ///< of a pipeline
-  /// Groups of so many ranks, whose gradients are summed: a pipeline or a split in each.
+  /// Groups of this many ranks, whose gradients are summed: a pipeline or a split in each.
   bool replicated = false;
   bool operator==(const Parallel&) const = default;
 };

@@ -123,7 +123,7 @@ class IoWorkload : public Workload {
   }
   /// Notes a fault if fewer bytes were moved than expected; `least`: of their ratios until now.
   void weigh(double moved, double expected, const char* how, double& least);
-  /// CaseError unless there is memory for so many bytes of each rank.
+  /// CaseError unless there is memory for this many bytes of each rank.
   void expect_memory(double of_rank) const;
 
   const IoSetup setup_;
@@ -139,7 +139,7 @@ class IoWorkload : public Workload {
 
   StorageCounter counter_;
   bool ran_ = false;      ///< the last run is not yet counted
-  bool checked_ = false;  ///< its failure is told by end_audit()
+  bool checked_ = false;  ///< its failure is reported by end_audit()
   bool timed_ = false;    ///< timed runs have begun
   std::exception_ptr failure_;
   Amounts done_;

@@ -50,7 +50,7 @@ std::string find_file_system(const fs::path& folder) {
     throw unusable_io_folder(folder, fmt::format("cannot be used ({})", words_of_error(errno)),
                              "Name a folder that is there.");
   if (!S_ISDIR(status.st_mode))
-    throw unusable_io_folder(folder, "is no folder", "Name the folder that it is in.");
+    throw unusable_io_folder(folder, "is not a folder", "Name the folder that it is in.");
   const std::string device = fmt::format("{}:{}", major(status.st_dev), minor(status.st_dev));
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {

@@ -29,7 +29,7 @@ constexpr int most_trials = 40;
 constexpr double dampings[] = {0, 1e-13, 1e-9, 1e-5, 1};
 /// Roundings may hide the gain of a step that promises less than so many roundings of the function.
 constexpr double most_hidden = 1e4;
-/// The gap is as small as rounding permits after so many steps without a smaller one.
+/// The gap is as small as rounding permits after this many steps without a smaller one.
 constexpr int most_fruitless = 500;
 /// The smoothed problem counts as solved where its own gap, which is ||g||^2 / 2, is this part of
 /// the whole gap: the rest is due to the width.

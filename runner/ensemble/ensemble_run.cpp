@@ -345,13 +345,13 @@ class EnsembleRun {
   std::optional<std::pair<int, std::string>> quality_;  ///< of the first member that has one
 };
 
-/// "16 members train 1, 2, 4 epochs, 1 in 2 of them goes on each time".
+/// "16 members train 1, 2, 4 epochs, 1 in 2 of them continues each time".
 std::string rung_text(const EnsemblePlan& plan) {
   std::vector<std::string> epochs;
   for (const std::int64_t budget : plan.budgets) epochs.push_back(std::to_string(budget));
   return fmt::format(
       "{} train {} epochs{}\n", counted(plan.ensemble.draws.size(), "member"), join(epochs, ", "),
-      epochs.size() > 1 ? fmt::format(", 1 in {} of them goes on each time", plan.ensemble.factor)
+      epochs.size() > 1 ? fmt::format(", 1 in {} of them continues each time", plan.ensemble.factor)
                         : "");
 }
 
@@ -374,7 +374,7 @@ int run_ensemble(const Given& given) {
   } catch (const Interrupted& signal) {
     std::cerr << fmt::format("assay run: stopped by {}. {}", strsignal(signal.signal), go_on);
   } catch (const std::system_error& error) {  // a full disk
-    std::cerr << fmt::format("assay run: cannot go on ({}). {}", error.what(), go_on);
+    std::cerr << fmt::format("assay run: cannot continue ({}). {}", error.what(), go_on);
   }
   return static_cast<int>(ExitCode::failed);
 }

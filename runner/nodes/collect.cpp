@@ -119,7 +119,7 @@ class Collector {
   }
 
  private:
-  /// True if the node is to go on.
+  /// True if the node must continue.
   bool take(const std::string& host, NodeFolder& folder, const Message& message) {
     const auto said = [&] { return visible(std::string(message.bytes)); };
     try {

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// This node's fault, unlike what a sink throws: the sink is told of it.
+/// This node's fault, unlike what a sink throws: the sink is reported of it.
 class NodeFault : public CaseError {
  public:
   using CaseError::CaseError;

@@ -176,7 +176,7 @@ class LocalResults final {
  private:
   std::vector<std::string> command(const std::set<std::string>& hosts, std::uint64_t nodes) const {
     ProcessShape shape{.nodes = hosts.size(), .ranks_per_node = 1};
-    // Some nodes of the allocation do not answer: a launcher that can leave them out is told.
+    // Some nodes of the allocation do not answer: a launcher that can leave them out is reported.
     if (hosts.size() < nodes)
       shape.hosts = join(std::vector<std::string>(hosts.begin(), hosts.end()), ",");
     std::vector<std::string> words = launcher_.command(shape);

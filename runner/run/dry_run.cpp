@@ -75,7 +75,7 @@ Preview make_preview(RunPlan plan, const json& hardware) {
   return preview;
 }
 
-/// The effect of --walltime on a run of so many seconds.
+/// The effect of --walltime on a run of this many seconds.
 std::string deadline_text(std::chrono::steady_clock::time_point deadline, double seconds) {
   const double left = -seconds_since(deadline);
   return fmt::format("walltime: the run ends after {} at the latest{}.\n", rough_time(left),

@@ -254,7 +254,7 @@ std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans) {
   } catch (const JournalLost& lost) {
     throw unfinished(sides, fmt::format("a benchmark cannot write its rows ({})", lost.what()));
   } catch (const std::system_error& error) {
-    throw unfinished(sides, fmt::format("cannot go on ({})", error.what()));
+    throw unfinished(sides, fmt::format("cannot continue ({})", error.what()));
   }
   std::vector<RunResult> results;
   for (Side& side : sides)

@@ -202,7 +202,7 @@ class EventCheck {
     if (!errors.empty()) refuse(errors.front(), place, instead);
   }
 
-  /// `what` begins with " at /POINTER": the pointer is told as it is in the line.
+  /// `what` begins with " at /POINTER": the pointer is reported as it is in the line.
   [[noreturn]] void refuse(std::string what, const std::string& place,
                            const std::string& instead) const {
     const std::string begin = " at " + place;

@@ -55,7 +55,7 @@ Ended decode_status(int status) {
 /// `report` if exec fails.
 [[noreturn]] void become(char* const* arguments, int out, int err, int report, pid_t parent) {
   setpgid(0, 0);
-  // If the parent dies, so does the child: no benchmark may go on unwatched beside the next run.
+  // If the parent dies, so does the child: no benchmark may continue unwatched beside the next run.
   // The parent may have died before this call took effect; then our parent is another process
   // already.
   prctl(PR_SET_PDEATHSIG, SIGKILL);

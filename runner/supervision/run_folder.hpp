@@ -48,8 +48,8 @@ inline constexpr std::chrono::seconds patience_with_earlier(30);
 /// it at a time. InputError if it cannot be created, or another process holds the lock for longer
 /// than `patience`; waiting is reported on stderr. On a file system without locks the file
 /// collecting::held_by_name takes their place. It is removed when this process exits; if it was
-/// killed, the next run on this host takes the folder over, and one on another host is told what to
-/// remove.
+/// killed, the next run on this host takes the folder over, and one on another host is reported
+/// what to remove.
 void hold_folder(const std::filesystem::path& folder, std::chrono::seconds patience,
                  const LockFile& lock = ::flock);
 

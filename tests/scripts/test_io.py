@@ -149,7 +149,7 @@ class Rows(IoTest):
 
 class Refusals(IoTest):
     def test_folders_that_cannot_be_used(self):
-        for folder, why in (("/nowhere", "No such file or directory"), ("/proc/version", "is no folder")):
+        for folder, why in (("/nowhere", "No such file or directory"), ("/proc/version", "is not a folder")):
             self.assertEqual(self.rows(*SMALL, folder=folder, code=2), [])
             self.assertIn(f"--folder {folder}", self.said)
             self.assertIn(why, self.said)

@@ -77,7 +77,7 @@ TEST(JobFolder, WhatCannotBeWrittenIsNamed) {
   why = refusal_of([] { find_file_system("/nowhere/at/all"); });
   EXPECT_NE(why.find("--folder /nowhere/at/all: cannot be used (No such file"), why.npos) << why;
   why = refusal_of([] { find_file_system("/proc/version"); });
-  EXPECT_NE(why.find("is no folder"), why.npos) << why;
+  EXPECT_NE(why.find("is not a folder"), why.npos) << why;
   EXPECT_EQ(find_file_system("/proc"), "proc");
   const Folder here;
   const JobFolder job(here / "", false, *ranks);

@@ -55,7 +55,11 @@ Verification CheckedSteps::make(const std::string& when, std::size_t checked) {
   if (!verification.passed)
     verification.reason +=
         ", " + when +
-        (trainer_.counts()[0] > 0 ? overflow_advice(trainer_.settings().loss_scale) : "");
+        (trainer_.exhausted()
+             ? "; gradients are not finite even at a loss scale of 1: the training "
+               "diverged, or an operation is wrong (--backend reference shows it)"
+         : trainer_.counts()[0] > 0 ? overflow_advice(trainer_.settings().loss_scale)
+                                    : "");
   judge_finite(when, verification);
   verification.outputs = verification.checked;
   return verification;

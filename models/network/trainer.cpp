@@ -144,16 +144,18 @@ void Trainer::make_gradients() {
 }
 
 bool Trainer::overflowed() {
-  if (lowered_ || !graph().lags() || waiting_scale_ <= least_loss_scale ||
-      settings_.loss_scale.kind != LossScaleSettings::Kind::dynamic)
-    return lowered_;
+  const bool dynamic = settings_.loss_scale.kind == LossScaleSettings::Kind::dynamic;
+  exhausted_ = dynamic && loss_scale_.diverged();
+  if (lowered_ || !graph().lags() || !dynamic) return lowered_;
   exchange_->finish();
   const std::vector<double> waiting = numbers(graph().lagged);
   double overflowed =
       std::all_of(waiting.begin(), waiting.end(), [](double v) { return std::isfinite(v); }) ? 0
                                                                                              : 1;
   ranks_.allreduce_max(std::span(&overflowed, 1));
-  return overflowed > 0;
+  const bool least = waiting_scale_ <= least_loss_scale;
+  exhausted_ = exhausted_ || (overflowed > 0 && least);
+  return overflowed > 0 && !least;
 }
 
 std::vector<ValueIndex> Trainer::state_values() const {

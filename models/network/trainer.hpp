@@ -163,6 +163,8 @@ class Trainer {
   /// Checks of such a step mean nothing. With a lag, waits for the sum of the gradients.
   /// Collective, equal on all ranks.
   bool overflowed();
+  /// True if overflowed() found gradients that are not finite at the least dynamic scale.
+  bool exhausted() const { return exhausted_; }
   /// True if the last step made or skipped an update. With a lag the first step does neither.
   bool updated() const { return updated_; }
   /// Moving averages of the statistics (momentum 0.1, unbiased variances), in the order of
@@ -212,7 +214,7 @@ class Trainer {
   double earlier_losses_ = 0;  ///< sum over all passes of the last step except the last one
   LossScale loss_scale_;
   double waiting_scale_ = 0;  ///< State::waiting_scale
-  bool lowered_ = false, updated_ = false;
+  bool lowered_ = false, updated_ = false, exhausted_ = false;
   // Page-locked: copies from and to it do not wait. In a step they may be under way until it ends.
   std::shared_ptr<void> numbers_;  ///< those that put_number() copies to the device, in turn
   std::size_t next_number_ = 0;

@@ -53,5 +53,24 @@ TEST(CheckedSteps, TellThatAFixedScaleMayBeTooLarge) {
   }
 }
 
+/// Else a backend seems to be wrong where a training has diverged.
+TEST(CheckedSteps, TellThatNoScaleHelps) {
+  const auto alone = serial_communicator();
+  for (const std::int64_t lag : {0, 1}) {
+    TrainerSettings of = network_test::small_settings("native");
+    of.executor.threads = 1;
+    of.precision = Precision::fp16;
+    of.lag = lag;
+    of.loss_scale = parse_loss_scale("--loss-scale", "dynamic:1");
+    const auto trainer = made(of, *alone);
+    load_random(*trainer, 5);
+    for (int i = 0; i < 20 && !trainer->loss_scale().diverged(); ++i) trainer->step(1000);
+    const Verification found = CheckedSteps(*trainer, *alone, 1000).make("in a test");
+    EXPECT_FALSE(found.passed);
+    EXPECT_NE(found.reason.find("not finite even at a loss scale of 1"), std::string::npos)
+        << found.reason;
+  }
+}
+
 }  // namespace test_checked_steps
 }  // namespace assay

@@ -9,7 +9,7 @@ namespace {
 
 struct BlameLine {
   const Row* row;
-  const Blame::Blamed* blamed = nullptr;
+  const Blame::Culprit* blamed = nullptr;
 };
 
 std::string format_percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
@@ -31,7 +31,7 @@ Table blame_table(const std::vector<const Row*>& rows) {
   std::vector<BlameLine> lines;
   for (const Row* const row : rows) {
     if (!row->blame) continue;
-    for (const Blame::Blamed& blamed : row->blame->blamed) lines.push_back({row, &blamed});
+    for (const Blame::Culprit& blamed : row->blame->blamed) lines.push_back({row, &blamed});
     if (row->blame->blamed.empty()) lines.push_back({row});
   }
   Table table{{}, std::vector<Line>(lines.size())};
@@ -41,17 +41,17 @@ Table blame_table(const std::vector<const Row*>& rows) {
   const auto add = [&](Column column, const auto& cell) {
     table.add(std::move(column), [&](std::size_t i) -> Cell { return cell(*lines[i].blamed); });
   };
-  add({"rank", true}, [](const Blame::Blamed& place) {
+  add({"rank", true}, [](const Blame::Culprit& place) {
     return place.rank ? Cell(std::to_string(*place.rank), *place.rank) : Cell("-");
   });
-  add({"host"}, [](const Blame::Blamed& place) { return Cell(place.host); });
-  add({"place", false, "", 3}, [](const Blame::Blamed& place) { return Cell(place.place); });
-  add({"in", false, "", 1}, [](const Blame::Blamed& place) { return Cell(place.did); });
-  add({"because"}, [](const Blame::Blamed& place) { return Cell(place.how); });
+  add({"host"}, [](const Blame::Culprit& place) { return Cell(place.host); });
+  add({"place", false, "", 3}, [](const Blame::Culprit& place) { return Cell(place.place); });
+  add({"in", false, "", 1}, [](const Blame::Culprit& place) { return Cell(place.did); });
+  add({"because"}, [](const Blame::Culprit& place) { return Cell(place.how); });
   add({"cost", true},
-      [](const Blame::Blamed& place) { return Cell(format_percent(place.cost), place.cost); });
+      [](const Blame::Culprit& place) { return Cell(format_percent(place.cost), place.cost); });
   add({"time", true, "", 2},
-      [](const Blame::Blamed& place) { return Cell(human_seconds(place.cost_s), place.cost_s); });
+      [](const Blame::Culprit& place) { return Cell(human_seconds(place.cost_s), place.cost_s); });
   table.add({"of", false, "", 4},
             [&](std::size_t i) -> Cell { return lines[i].row->blame->period; });
   return table;

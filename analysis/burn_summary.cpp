@@ -28,7 +28,7 @@ std::string fault_text(const BurnFault& fault) {
   if (!fault.place.empty())
     text += fmt::format(": {} is {}, expected {}, bits {} differ ({})", fault.place, fault.actual,
                         fault.expected, fault.differing_bits,
-                        counted(static_cast<std::size_t>(fault.elements), "element"));
+                        format_count(static_cast<std::size_t>(fault.elements), "element"));
   if (fault.temperature_celsius) text += fmt::format("; {:.0f} °C", *fault.temperature_celsius);
   if (fault.clock_hz) text += fmt::format("; {:.2f} GHz", *fault.clock_hz / 1e9);
   return text + (fault.remark.empty() ? "" : "; " + fault.remark);
@@ -138,8 +138,8 @@ std::string burn_text(const BurnTotal& total) {
 }
 
 Table burn_lines(const std::vector<BurnTotal>& totals) {
-  Table table{titled({"host", "case", ">devices|3", ">runs", ">poisoned|4", ">wrong",
-                      ">device-hours|2", ">below (1/h, 95 %)", ">drift|1", ">checks|5"}),
+  Table table{make_columns({"host", "case", ">devices|3", ">runs", ">poisoned|4", ">wrong",
+                            ">device-hours|2", ">below (1/h, 95 %)", ">drift|1", ">checks|5"}),
               {}};
   for (const BurnTotal& total : totals) {
     Line& line = table.lines.emplace_back();

@@ -72,7 +72,7 @@ AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const doubl
   return fit;
 }
 
-std::vector<Fastest> fastest(std::span<const AlphaBeta> lines) {
+std::vector<Fastest> find_fastest(std::span<const AlphaBeta> lines) {
   std::vector<Fastest> all;
   if (lines.empty()) return all;
   // The first line at size 0 is the one with the least alpha, then the least beta; then always the
@@ -178,7 +178,7 @@ void compare_rivals(std::vector<Curve>& curves, const std::vector<std::size_t>& 
   if (members.size() < 2 || !comparable) return;
   std::vector<AlphaBeta> lines;
   for (const std::size_t member : members) lines.push_back(*curves[member].fit);
-  const std::vector<Fastest> order = fastest(lines);
+  const std::vector<Fastest> order = find_fastest(lines);
   for (std::size_t i = 0; i < order.size(); ++i)
     curves[members[order[i].which]].least = {
         order[i].first_bytes,
@@ -230,7 +230,7 @@ std::optional<double> find_amount(const RowProblem& problem) {
 
 /// True if all ranks share the problem, or each has its own; nothing for one rank. Published rows
 /// do not say it; if their ranks share the problem, they have the fields tested last.
-std::optional<bool> shared(const Series& series) {
+std::optional<bool> is_shared(const Series& series) {
   const RowProblem& problem = series.first().problem;
   if (parameter_number(series, "ranks") <= 1) return std::nullopt;
   if (problem.shared_by) return *problem.shared_by > 1;
@@ -258,7 +258,7 @@ std::vector<Kind> kinds() {
   const auto of_ranks = [](bool weak) {
     return [weak](const Series& series) -> std::string {
       const auto amount = find_amount(series.first().problem);
-      if (!amount || !shared(series).value_or(true)) return "";
+      if (!amount || !is_shared(series).value_or(true)) return "";
       const double each = weak ? *amount / parameter_number(series, "ranks") : *amount;
       return fmt::format("{} {:.6g}", describe_extents(series.first()), each);
     };
@@ -279,7 +279,7 @@ std::vector<Kind> kinds() {
           {"ranks", true, {"ranks", "nodes"}, of_ranks(true)},
           // Each rank has its own problem, so the total work grows.
           {"ranks", true, {"ranks", "nodes"}, [](const Series& series) {
-             return shared(series).value_or(false) ? "" : describe_work(series);
+             return is_shared(series).value_or(false) ? "" : describe_work(series);
            }}};
 }
 

@@ -41,7 +41,7 @@ struct Fastest {
 };
 /// The fastest line for each range of sizes, in the order of size, beginning at size 0. Lines that
 /// are never the fastest do not appear. The first of equal lines counts.
-std::vector<Fastest> fastest(std::span<const AlphaBeta> lines);
+std::vector<Fastest> find_fastest(std::span<const AlphaBeta> lines);
 
 /// The times of a collective over message sizes: one algorithm of one transport on one machine.
 struct Curve {

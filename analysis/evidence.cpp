@@ -89,9 +89,9 @@ std::vector<DeviceRecord> device_records(const Results& results, const SeriesLis
         add_device(record, health);
         // The state is that of the row's own device.
         if (row.device_state && row.device_state->throttled_s && row.device_health.size() == 1)
-          record.throttled =
-              std::max(record.throttled,
-                       throttled_part(row.device_state->seconds, *row.device_state->throttled_s));
+          record.throttled = std::max(
+              record.throttled,
+              compute_throttled_part(row.device_state->seconds, *row.device_state->throttled_s));
       }
   std::vector<DeviceRecord> records;
   for (auto& [key, record] : devices) records.push_back(std::move(record));
@@ -129,7 +129,7 @@ Table device_table(const Results& results, const SeriesList& all) {
 
 Table bisection_table(const SeriesList& all) {
   constexpr const char* begins = "slow_link_";
-  Table table{titled({"Row", ">Ranks", ">Slow links", "Which"}), {}};
+  Table table{make_columns({"Row", ">Ranks", ">Slow links", "Which"}), {}};
   for (const Series& series : all) {
     std::optional<double> count;
     std::map<std::string, double> slow;  // the links of all launches, with their largest ratios
@@ -263,7 +263,7 @@ Matrix make_matrix(const std::string& title, const Grid& grid) {
     rows.insert(places.second);
     columns.insert(places.first);
   }
-  Matrix matrix{title, !grid.is_time(), {titled({grid.corner}), {}}};
+  Matrix matrix{title, !grid.is_time(), {make_columns({grid.corner}), {}}};
   for (const std::string& name : columns)
     matrix.table.columns.push_back(
         {name, true, "", static_cast<int>(matrix.table.columns.size()) - 1});

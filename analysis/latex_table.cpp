@@ -131,7 +131,7 @@ std::string common_end(const Texts& texts) {
 }
 
 /// The decimal number times a power of ten, with the same digits: "12.3", -3 → "0.0123".
-std::string shifted(const std::string& number, int power) {
+std::string shift_point(const std::string& number, int power) {
   const bool sign = !is_digit(number[0]);
   std::string digits = number.substr(sign ? 1 : 0);
   std::size_t point = std::min(digits.find('.'), digits.size());
@@ -180,7 +180,7 @@ bool in_one_unit(NumberColumn& column) {
     if (!cell) continue;
     for (std::size_t i = 0; i < cell->numbers.size(); ++i) {
       std::string& number = cell->numbers[i];
-      number = shifted(number, powers.at(cell->units[i]) - powers.at(column.unit));
+      number = shift_point(number, powers.at(cell->units[i]) - powers.at(column.unit));
       const std::size_t point = number.find('.');
       if (point != std::string::npos)
         column.decimals = std::max(column.decimals, number.size() - point - 1);

@@ -75,7 +75,7 @@ struct NamedFile {
   fs::path file;
 };
 
-std::vector<NamedFile> named_files(const std::vector<std::string>& names) {
+std::vector<NamedFile> name_files(const std::vector<std::string>& names) {
   std::vector<NamedFile> files;
   std::set<fs::path> seen;
   for (const std::string& name : names) {
@@ -130,7 +130,7 @@ Row take_case_and_time(Row& row) {
           .tolerance = row.tolerance,
           .status = std::move(row.status),
           .reason = std::move(row.reason),
-          .executed = std::move(row.executed),
+          .execution = std::move(row.execution),
           .time_s = std::move(row.time_s),
           .device_state = std::move(row.device_state),
           .published = row.published,
@@ -139,7 +139,7 @@ Row take_case_and_time(Row& row) {
 
 std::vector<fs::path> result_files(const std::vector<std::string>& names) {
   std::vector<fs::path> files;
-  for (NamedFile& named : named_files(names)) files.push_back(std::move(named.file));
+  for (NamedFile& named : name_files(names)) files.push_back(std::move(named.file));
   return files;
 }
 
@@ -151,7 +151,7 @@ Results load_results(const std::vector<std::string>& names) {
 }
 
 Results load_results(const std::vector<std::string>& names, const KeepRow& keep) {
-  const std::vector<NamedFile> files = named_files(names);
+  const std::vector<NamedFile> files = name_files(names);
   Results read(files.size()), results;
   const auto threads = static_cast<std::size_t>(processors());
   // One file for each thread, or all threads for one file.

@@ -52,8 +52,8 @@ FloatFormat float_format(Precision precision) {
 std::string precision_table() {
   std::vector<Line> lines;
   for (const std::string& name : precision_names()) lines.push_back(choose_line(precision(name)));
-  return terminal_table({titled({"precision", "inputs", "results", "sums", ">bits", ">smallest",
-                                 ">largest", ">roundoff"}),
+  return terminal_table({make_columns({"precision", "inputs", "results", "sums", ">bits",
+                                       ">smallest", ">largest", ">roundoff"}),
                          lines}) +
          "\nbits: of significand and exponent; smallest: the smallest normal number;\n"
          "roundoff: the unit roundoff.\n";

@@ -18,7 +18,7 @@ std::string make_csv(const RecordList& list) {
 void Page::line(const std::string& text, bool more) {
   if (latex_) return add(safe(text) + (more ? " \\\\\n" : "\n"));
   add(markdown_ ? markdown_text(text) + (more ? "  \n" : "\n")
-                : wrapped(visible(text), table_width) + "\n");
+                : wrap(visible(text), table_width) + "\n");
 }
 
 void Page::title(const std::string& text) {
@@ -35,7 +35,7 @@ void Page::heading(const std::string& text) {
 
 void Page::item(const std::string& text) {
   if (markdown_ || latex_) return add((markdown_ ? "- " : "\n") + safe(text) + "\n");
-  for (const std::string& line : split(wrapped(safe(text), table_width - 2), '\n'))
+  for (const std::string& line : split(wrap(safe(text), table_width - 2), '\n'))
     add("  " + line + "\n");
 }
 

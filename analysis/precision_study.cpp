@@ -21,20 +21,20 @@ namespace {
 const std::string reference = "fp32";
 
 /// A field of executed that all launches agree in, else "".
-std::string executed(const Series& series, std::string RowExecuted::*field) {
+std::string execution(const Series& series, std::string RowExecution::*field) {
   std::set<std::string> values;
-  for (const Row& row : series.rows) values.insert(row.executed ? (*row.executed).*field : "");
+  for (const Row& row : series.rows) values.insert(row.execution ? (*row.execution).*field : "");
   return values.size() == 1 ? *values.begin() : "";
 }
 
-std::string name_compute(const Series& series, const std::string& asked) {
-  const std::string told = executed(series, &RowExecuted::compute);
-  if (asked == "tf32") {
+std::string name_compute(const Series& series, const std::string& precision_name) {
+  const std::string compute_type = execution(series, &RowExecution::compute);
+  if (precision_name == "tf32") {
     const std::optional<double> error = largest_norm_error(series);
     if (error && *error < least_error_of_tf32) return reference;
   }
-  const bool shown_by_errors = asked == "fp64" || asked == reference;
-  return told.empty() && shown_by_errors ? asked : told;
+  const bool shown_by_errors = precision_name == "fp64" || precision_name == reference;
+  return compute_type.empty() && shown_by_errors ? precision_name : compute_type;
 }
 
 /// Bytes of an element of a precision; nothing where that is no type of storage.
@@ -61,7 +61,8 @@ std::string work_key(const Series& series) {
 
 /// fp32's number over the row's, of each launch that has both.
 template <class Number>
-std::optional<OverFp32> paired(const Series& fp32, const Series& series, const Number& number) {
+std::optional<RatioToFp32> pair_with_fp32(const Series& fp32, const Series& series,
+                                          const Number& number) {
   std::map<std::int64_t, double> base;  // by launch
   for (const Row& row : fp32.rows)
     if (const double value = number(row); value > 0) base.emplace(row.launch, value);
@@ -74,9 +75,9 @@ std::optional<OverFp32> paired(const Series& fp32, const Series& series, const N
     under.push_back(value);
   }
   if (over.empty()) return std::nullopt;
-  const Ratio ratio = paired_ratio(over, under);
-  OverFp32 result{ratio.value, std::nullopt, over.size() < std::size_t{least_for_interval},
-                  over.size()};
+  const Ratio ratio = compute_paired_ratio(over, under);
+  RatioToFp32 result{ratio.value, std::nullopt, over.size() < std::size_t{least_for_interval},
+                     over.size()};
   if (over.size() > 1) result.interval = ratio.ci95;
   return result;
 }
@@ -89,7 +90,7 @@ void beside_published(PrecisionRow& row) {
       Baseline::make_of_launches("precision fp32", *row.fp32).match(same, &row.note);
   if (!match) return;
   row.note = match->note;
-  if (match->speedup > 0) row.speedup = OverFp32{match->speedup, std::nullopt, false, 0};
+  if (match->speedup > 0) row.speedup = RatioToFp32{match->speedup, std::nullopt, false, 0};
 }
 
 void beside_measured(PrecisionRow& row) {
@@ -105,11 +106,11 @@ void beside_measured(PrecisionRow& row) {
         fmt::format("its fp32 executes {}, this row {}", human(*its, "FLOP"), human(*own, "FLOP"));
     return;
   }
-  row.speedup = paired(fp32, series, [](const Row& launch) { return launch.median(); });
+  row.speedup = pair_with_fp32(fp32, series, [](const Row& launch) { return launch.median(); });
   // Joules of other counters are of other things.
   if (compute_energy(series) && energy_domains(series) == energy_domains(fp32))
     row.energy =
-        paired(fp32, series, [](const Row& launch) { return launch.energy_j.value_or(0); });
+        pair_with_fp32(fp32, series, [](const Row& launch) { return launch.energy_j.value_or(0); });
   const std::size_t launches = std::max(fp32.rows.size(), series.rows.size());
   const std::size_t pairs = row.speedup ? row.speedup->pairs : 0;
   if (pairs == 0)
@@ -166,13 +167,13 @@ std::optional<double> largest_norm_error(const Series& series) {
   return largest;
 }
 
-std::string executed_precision(const Series& series) {
-  const std::string asked = series.parameter("precision");
-  if (series.status != "ok" || series.published) return asked;
-  const std::string compute = name_compute(series, asked);
-  if (compute == arithmetic_name(asked)) return asked;
-  std::string storage = executed(series, &RowExecuted::storage);
-  if (storage.empty()) storage = asked == "tf32" ? reference : asked;
+std::string find_executed_precision(const Series& series) {
+  const std::string precision_name = series.parameter("precision");
+  if (series.status != "ok" || series.published) return precision_name;
+  const std::string compute = name_compute(series, precision_name);
+  if (compute == arithmetic_name(precision_name)) return precision_name;
+  std::string storage = execution(series, &RowExecution::storage);
+  if (storage.empty()) storage = precision_name == "tf32" ? reference : precision_name;
   return compute.empty() ? storage + " storage, arithmetic unknown"
                          : fmt::format("{} storage, {} arithmetic", storage, compute);
 }
@@ -185,7 +186,7 @@ std::vector<PrecisionGroup> precision_groups(const SeriesList& all) {
     if (key.empty()) key = fmt::format("alone {}", i);
     const auto [place, fresh] = places.emplace(key, groups.size());
     if (fresh) groups.emplace_back();
-    groups[place->second].push_back({&all[i], executed_precision(all[i])});
+    groups[place->second].push_back({&all[i], find_executed_precision(all[i])});
   }
   for (PrecisionGroup& group : groups) complete(group);
   return groups;

@@ -17,11 +17,11 @@ namespace assay {
 /// error bounds exclude a coarser arithmetic. A tf32 row with errors below least_error_of_tf32 is
 /// "fp32 storage, fp32 arithmetic". A series without a result, or a published one, has the
 /// precision that was requested.
-std::string executed_precision(const Series& series);
+std::string find_executed_precision(const Series& series);
 
 /// A ratio to fp32, above 1 where the row is better: the median of the ratios of the launches that
 /// have both rows.
-struct OverFp32 {
+struct RatioToFp32 {
   double value = 1;
   std::optional<Interval> interval;  ///< 95 %, or the range of few launches; empty for one launch
   bool is_range = false;             ///< `interval` is a range: fewer than least_for_interval pairs
@@ -30,12 +30,12 @@ struct OverFp32 {
 
 struct PrecisionRow {
   const Series* series;
-  std::string precision;  ///< executed_precision
+  std::string precision;  ///< find_executed_precision
   /// The row that it is compared with: the fastest row of its group that was computed in fp32 (for
   /// that row, itself). Null if the group has none.
   const Series* fp32 = nullptr;
-  std::optional<OverFp32> speedup{};  ///< time of fp32 over time of the row
-  std::optional<OverFp32>
+  std::optional<RatioToFp32> speedup{};  ///< time of fp32 over time of the row
+  std::optional<RatioToFp32>
       energy{};        ///< joules of fp32 over joules of the row, where both have them
   std::string note{};  ///< why there is no speedup, or that launches had to be left out
   bool is_reference() const { return series == fp32; }

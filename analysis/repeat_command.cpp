@@ -29,7 +29,7 @@ bool is_variable(const std::string& name) {
 
 /// The library of the row's allocator, by the name under which its process had loaded it; "" for
 /// the system's.
-std::string preloaded(const Row& row, const std::string& recorded) {
+std::string find_preload(const Row& row, const std::string& recorded) {
   const Words names = allocator_libraries(row.parameter("allocator"));
   for (std::string file : split(recorded, ':')) {
     file.erase(0, file.rfind('/') + 1);
@@ -60,7 +60,7 @@ Words environment_words(const ResultEnvironment& environment, const Row& row) {
         words.push_back(shell_word(name + "=" + text));
       }
     }
-  if (const std::string library = preloaded(row, recorded); !library.empty())
+  if (const std::string library = find_preload(row, recorded); !library.empty())
     words.push_back(shell_word("LD_PRELOAD=" + library));
   if (!words.empty()) words.insert(words.begin(), "env");
   return words;

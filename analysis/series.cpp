@@ -24,11 +24,11 @@ json number_or_null(const std::optional<double>& value) { return value ? json(*v
 std::string Series::parameter(const std::string& name) const { return first().parameter(name); }
 
 std::string Series::algorithm() const {
-  const std::string asked = parameter("algorithm");
+  const std::string parameter_value = parameter("algorithm");
   const Row& row = first();
-  const std::string ran = row.executed ? row.executed->algorithm : "";
-  if (ran.empty() || ran == asked) return asked;
-  return asked.empty() ? ran : fmt::format("{} ({})", ran, asked);
+  const std::string ran = row.execution ? row.execution->algorithm : "";
+  if (ran.empty() || ran == parameter_value) return parameter_value;
+  return parameter_value.empty() ? ran : fmt::format("{} ({})", ran, parameter_value);
 }
 
 std::string Series::problem() const {
@@ -187,7 +187,7 @@ constexpr const char* mappings[] = {"OMPI_MCA_rmaps_base_mapping_policy",
                                     "PRTE_MCA_rmaps_default_mapping_policy"};
 
 /// Replaces the numbers in the mappings; whether there are any.
-bool without_counts(json& software) {
+bool strip_counts(json& software) {
   const auto switches = software.find("switches");
   if (switches == software.end() || !switches->is_object()) return false;
   bool any = false;
@@ -211,7 +211,7 @@ std::string environment_but(const Results& results, const Series& series, const 
   const auto libraries = software.find("libraries");
   bool differs = libraries != software.end() && libraries->is_object() && libraries->erase(by) > 0;
   if (by == "threads" || by == "ranks" || by == "nodes")
-    differs = without_counts(software) || differs;
+    differs = strip_counts(software) || differs;
   // With the library its file varies; MPI libraries load other modules for other ranks and hosts.
   if (differs || by == "ranks" || by == "nodes")
     differs = software.erase("binaries") > 0 || differs;

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-std::string shown(const json* value) {
+std::string describe_value(const json* value) {
   if (value == nullptr) return "absent";
   const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
   return text.size() > 40 ? text.substr(0, 37) + "..." : text;
@@ -57,7 +57,7 @@ std::string software_difference(json promoted, json now) {
       rest.resize(at);
     }
     if (!belongs_to_machine)
-      return fmt::format("{} was {}, now it is {}", key, shown(was), shown(is));
+      return fmt::format("{} was {}, now it is {}", key, describe_value(was), describe_value(is));
   }
   return "";
 }

@@ -9,8 +9,8 @@ namespace assay {
 
 namespace {
 
-std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::size_t shown = shown_width(text);
+std::string pad(const std::string& text, std::size_t width, bool right) {
+  const std::size_t shown = count_columns(text);
   const std::string space(width > shown ? width - shown : 0, ' ');
   return right ? space + text : text + space;
 }
@@ -22,7 +22,7 @@ std::string trimmed(std::string line) {
 
 std::size_t longest_word(const std::string& text) {
   std::size_t longest = 0;
-  for (const std::string& word : split(text, ' ')) longest = std::max(longest, shown_width(word));
+  for (const std::string& word : split(text, ' ')) longest = std::max(longest, count_columns(word));
   return longest;
 }
 
@@ -30,7 +30,7 @@ std::size_t longest_word(const std::string& text) {
 std::vector<std::string> broken(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;
   for (const std::string& word : split(text, ' '))
-    if (!lines.empty() && shown_width(lines.back()) + 1 + shown_width(word) <= width)
+    if (!lines.empty() && count_columns(lines.back()) + 1 + count_columns(word) <= width)
       lines.back() += " " + word;
     else
       lines.push_back(word);
@@ -39,13 +39,13 @@ std::vector<std::string> broken(const std::string& text, std::size_t width) {
 
 /// A note behind `row`. The note has lines of its own if the table is too wide for it.
 std::string with_note(const std::string& row, const std::string& note) {
-  std::size_t before = shown_width(row);
-  if (!wraps_notes || note.empty() || before + shown_width(note) <= table_width)
+  std::size_t before = count_columns(row);
+  if (!wraps_notes || note.empty() || before + count_columns(note) <= table_width)
     return trimmed(row + note);
   const bool beside = before + longest_word(note) + 2 <= table_width;
   if (!beside) before = 2;
   std::string lines = beside ? row : trimmed(row) + "\n  ";
-  for (const char c : wrapped(note, table_width - before))
+  for (const char c : wrap(note, table_width - before))
     lines += c == '\n' ? "\n" + std::string(before, ' ') : std::string(1, c);
   return lines;
 }
@@ -119,7 +119,7 @@ std::string terminal_table(const Table& raw) {
     std::string line;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const std::size_t above = height - heads[i].size();  // the last lines stand on the rule
-      line += padded(row < above ? "" : heads[i][row - above], widths[i], columns[i].right) + "  ";
+      line += pad(row < above ? "" : heads[i][row - above], widths[i], columns[i].right) + "  ";
     }
     text += trimmed(line) + "\n";
   }
@@ -128,10 +128,10 @@ std::string terminal_table(const Table& raw) {
   for (const Line& line : table.lines) {
     std::string row;
     for (std::size_t i = 0; i < line.cells.size(); ++i)
-      row += padded(line.cells[i], widths[i], columns[i].right) + "  ";
+      row += pad(line.cells[i], widths[i], columns[i].right) + "  ";
     text += with_note(row, line.note) + "\n";
   }
-  return left_out.empty() ? text : text + wrapped(left_out, table_width) + "\n";
+  return left_out.empty() ? text : text + wrap(left_out, table_width) + "\n";
 }
 
 }  // namespace assay

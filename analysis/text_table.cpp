@@ -14,19 +14,19 @@
 
 namespace assay {
 
-std::size_t shown_width(const std::string& text) {
+std::size_t count_columns(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
 
-std::string counted(std::size_t count, const std::string& what, const std::string& plural) {
+std::string format_count(std::size_t count, const std::string& what, const std::string& plural) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
 }
 
 namespace {
 
-bool hidden(char32_t point) {
+bool is_hidden(char32_t point) {
   return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x061C ||
          (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
          (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF;
@@ -118,7 +118,7 @@ std::string visible(const std::string& text) {
     const std::size_t length = utf8_length(std::string_view(text).substr(at), point);
     if (length == 1 && (point == '\n' || point == '\t' || point == '\r'))
       safe += ' ';
-    else if (length == 0 || hidden(point))
+    else if (length == 0 || is_hidden(point))
       safe += "\uFFFD";
     else
       safe += text.substr(at, length);
@@ -136,7 +136,7 @@ std::string markdown_text(const std::string& text) {
   return safe;
 }
 
-std::string wrapped(const std::string& text, std::size_t width) {
+std::string wrap(const std::string& text, std::size_t width) {
   std::string lines, line;
   const auto end_line = [&] {
     lines += (lines.empty() ? "" : "\n  ") + line;
@@ -144,15 +144,15 @@ std::string wrapped(const std::string& text, std::size_t width) {
   };
   for (const std::string& word : split(text, ' ')) {
     const std::size_t indent = lines.empty() ? 0 : 2;
-    if (!line.empty() && indent + shown_width(line) + 1 + shown_width(word) > width) end_line();
+    if (!line.empty() && indent + count_columns(line) + 1 + count_columns(word) > width) end_line();
     line += (line.empty() ? "" : " ") + word;
   }
   if (!line.empty()) end_line();
   return lines;
 }
 
-std::string shortened(const std::string& text, std::size_t width) {
-  if (shown_width(text) <= width) return text;
+std::string shorten(const std::string& text, std::size_t width) {
+  if (count_columns(text) <= width) return text;
   std::size_t end = 0;
   for (std::size_t shown = 0; end < text.size(); ++end)
     if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && ++shown == width) break;
@@ -163,7 +163,7 @@ std::string digits(const std::optional<double>& number) {
   return number ? nlohmann::json(*number).dump() : "";
 }
 
-std::vector<Column> titled(const std::vector<std::string>& titles) {
+std::vector<Column> make_columns(const std::vector<std::string>& titles) {
   std::vector<Column> columns;
   for (const std::string& title : titles) {
     const bool right = title.starts_with('>');
@@ -228,10 +228,10 @@ void Table::add_headings(const std::vector<std::string>& headings) {
 
 std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
-  for (const Column& column : columns) widths.push_back(shown_width(column.title));
+  for (const Column& column : columns) widths.push_back(count_columns(column.title));
   for (const Line& line : lines)
     for (std::size_t i = 0; i < line.cells.size(); ++i)
-      widths[i] = std::max(widths[i], shown_width(line.cells[i]));
+      widths[i] = std::max(widths[i], count_columns(line.cells[i]));
   return widths;
 }
 

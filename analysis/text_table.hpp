@@ -71,7 +71,7 @@ std::string digits(const std::optional<double>& number);
 
 /// Columns of these titles; one that begins with ">" is aligned right, one that ends with "|2" is
 /// spare (2).
-std::vector<Column> titled(const std::vector<std::string>& titles);
+std::vector<Column> make_columns(const std::vector<std::string>& titles);
 
 /// Columns and lines, in the making.
 struct Table {
@@ -117,10 +117,10 @@ inline std::size_t table_width = 120;
 inline bool wraps_notes = false;
 /// The text with line breaks for blanks, so that no line is longer than `width` (a longer word
 /// stays whole); lines after the first are indented by two.
-std::string wrapped(const std::string& text, std::size_t width);
+std::string wrap(const std::string& text, std::size_t width);
 
 /// The text, or, if it is longer than `width` columns, its beginning and "…".
-std::string shortened(const std::string& text, std::size_t width);
+std::string shorten(const std::string& text, std::size_t width);
 
 /// Applies visible() to titles, cells and notes. On a terminal it has the width of that: titles and
 /// long texts are broken at blanks, and spare columns left out and named below.
@@ -134,14 +134,15 @@ std::string csv_table(const Table& table);
 nlohmann::json json_table(const Table& table);
 
 /// "1 node", "2 nodes". `plural`: what is added for a number other than 1.
-std::string counted(std::size_t count, const std::string& what, const std::string& plural = "s");
+std::string format_count(std::size_t count, const std::string& what,
+                         const std::string& plural = "s");
 /// The singular or the plural form of a word: by_count(n, "is", "are").
 inline const char* by_count(std::size_t count, const char* singular, const char* plural) {
   return count == 1 ? singular : plural;
 }
 
 /// Columns on a terminal: the number of code points (Assay writes no combining or wide characters).
-std::size_t shown_width(const std::string& text);
+std::size_t count_columns(const std::string& text);
 
 /// Text for LaTeX with its special characters escaped, after visible().
 std::string latex_text(const std::string& text);

@@ -16,33 +16,34 @@ namespace assay {
 
 namespace {
 
-int accept(const Given& given) {
-  const std::string format = read_choice(given, "format", {"terminal", "markdown", "json", "csv"});
-  const std::vector<std::string> files = read_values(given, "FILE");
-  const std::string asked = *read_value(given, "criteria");
-  const std::string criteria_file = find_criteria(asked).string();
+int accept(const Arguments& arguments) {
+  const std::string format =
+      read_choice(arguments, "format", {"terminal", "markdown", "json", "csv"});
+  const std::vector<std::string> files = read_values(arguments, "FILE");
+  const std::string criteria_name = *read_value(arguments, "criteria");
+  const std::string criteria_file = find_criteria(criteria_name).string();
   std::vector<std::string> inputs = files;
   inputs.push_back(criteria_file);
-  check_outputs(given, {"out", "junit"}, inputs);
+  check_outputs(arguments, {"out", "junit"}, inputs);
   const Criteria criteria = read_criteria(criteria_file);
   const std::vector<std::filesystem::path> read = result_files(files);
   const std::vector<ChangeTime> times = change_times(read);
   Results results = load_results(files, keep_for_acceptance(criteria));
   expect_one_statistics(results);
   Acceptance acceptance = judge_fleet(
-      make_fleet(std::move(results), criteria, listed_nodes(files), pairs_of_runs(files)), criteria,
-      fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
+      make_fleet(std::move(results), criteria, list_nodes(files), pairs_of_runs(files)), criteria,
+      fmt::format("assay accept {} --criteria {}", join(files, " "), criteria_name));
   acceptance.results = hash_files(read, times);
   acceptance.next = next_command(acceptance, files);
   const nlohmann::json document = acceptance;
   check_own(document, "acceptance");
-  if (const auto file = read_value(given, "junit")) write_text(*file, junit_xml(acceptance));
-  emit(given, format == "json" ? document.dump(1) + "\n"
-              : format == "csv"
-                  ? make_csv({{"node", "verdict", "speedup", "score", "rows_missing", "reason"},
-                              document["nodes"]})
-                  : render_acceptance(acceptance, format == "markdown"));
-  if (given.contains("out")) {  // the verdict is wanted on the terminal all the same
+  if (const auto file = read_value(arguments, "junit")) write_text(*file, junit_xml(acceptance));
+  emit(arguments, format == "json" ? document.dump(1) + "\n"
+                  : format == "csv"
+                      ? make_csv({{"node", "verdict", "speedup", "score", "rows_missing", "reason"},
+                                  document["nodes"]})
+                      : render_acceptance(acceptance, format == "markdown"));
+  if (arguments.contains("out")) {  // the verdict is wanted on the terminal all the same
     const std::string text = render_acceptance(acceptance, false);
     std::cerr << "assay accept: " << text.substr(0, text.find('\n')) << std::endl;
   }

@@ -16,16 +16,16 @@ std::vector<assay::Command> commands_for_terminal() {
     const bool writes_file = std::ranges::any_of(command.flags, [](const assay::Flag& flag) {
       return flag.name == "--out" && flag.value == "FILE";
     });
-    command.run = [run = command.run, writes_file](const assay::Given& given) {
+    command.run = [run = command.run, writes_file](const assay::Arguments& arguments) {
       const auto width = assay::terminal_width(STDOUT_FILENO);
       const bool for_people =
-          assay::read_value(given, "format").value_or("terminal") == "terminal" &&
-          !(writes_file && given.contains("out"));
+          assay::read_value(arguments, "format").value_or("terminal") == "terminal" &&
+          !(writes_file && arguments.contains("out"));
       if (width && for_people) {
         assay::table_width = *width;
         assay::wraps_notes = true;
       }
-      return run(given);
+      return run(arguments);
     };
   }
   return commands;

@@ -11,22 +11,22 @@ namespace assay {
 
 namespace {
 
-int collect_runs(const Given& given) {
+int collect_runs(const Arguments& arguments) {
   namespace fs = std::filesystem;
   CollectOptions options;
-  options.local = fs::absolute(*read_value(given, "LOCAL")).lexically_normal();
-  options.out = fs::absolute(*read_value(given, "out")).lexically_normal();
-  options.prepare = given.contains("prepare");
-  options.resume = given.contains("resume");
+  options.local = fs::absolute(*read_value(arguments, "LOCAL")).lexically_normal();
+  options.out = fs::absolute(*read_value(arguments, "out")).lexically_normal();
+  options.prepare = arguments.contains("prepare");
+  options.resume = arguments.contains("resume");
   Plugins plugins;
   std::unique_ptr<Communicator> ranks;
   try {
-    ranks = launched_ranks(plugins);
+    ranks = connect_launched_ranks(plugins);
   } catch (const CaseError& error) {
     std::cerr << "assay collect: unsupported: " << error.what() << std::endl;
     return static_cast<int>(ExitCode::failed);
   }
-  const Collected collected = collect(*ranks, options);
+  const Collection collected = collect(*ranks, options);
   for (const std::string& line : collected.lines)
     std::cerr << "assay collect: " + message_text(line) + "\n" << std::flush;  // a single write
   return static_cast<int>(collected.code);

@@ -64,10 +64,10 @@ std::vector<Side> read_sides(const std::string& base, const std::string& updated
 }
 
 /// The two sides of one result, whose rows --base and --new choose; completes `choice`.
-std::vector<Side> read_one_result(const Given& given, Choice& choice) {
-  const std::string name = *read_value(given, "BASE");
+std::vector<Side> read_one_result(const Arguments& arguments, Choice& choice) {
+  const std::string name = *read_value(arguments, "BASE");
   for (const char* flag : {"base", "new"})
-    choice.selections.emplace_back(std::string("--") + flag, read_values(given, flag));
+    choice.selections.emplace_back(std::string("--") + flag, read_values(arguments, flag));
   Results results = read_rows(name, choice.filter);
   if (results.size() == 1) results.front().name = name;  // the sides have longer names
   choice.vary = find_variation(choice.selections[0], choice.selections[1], results);
@@ -77,11 +77,11 @@ std::vector<Side> read_one_result(const Given& given, Choice& choice) {
 }
 
 /// The programs and the launcher that the caller gives for a side.
-AllowedPrograms choose_executables(const Given& given, const std::string& flag) {
+AllowedPrograms choose_executables(const Arguments& arguments, const std::string& flag) {
   AllowedPrograms chosen;
   chosen.advice = "name their build with --" + flag;
-  if (const auto build = read_value(given, flag)) chosen.programs = *build;
-  chosen.launcher = read_value(given, "launcher");
+  if (const auto build = read_value(arguments, flag)) chosen.programs = *build;
+  chosen.launcher = read_value(arguments, "launcher");
   return chosen;
 }
 
@@ -89,8 +89,8 @@ AllowedPrograms choose_executables(const Given& given, const std::string& flag) 
 /// interleaved; the results are in `folder`.
 std::vector<Side> launch_flagged(const Comparison& comparison, const std::vector<Side>& sides,
                                  const Variation& vary, const std::string& folder,
-                                 const Given& given) {
-  std::vector<Again> again;
+                                 const Arguments& arguments) {
+  std::vector<RepeatedSide> again;
   for (const Side& side : sides) {
     if (side.results().size() != 1)
       throw InputError(
@@ -100,8 +100,8 @@ std::vector<Side> launch_flagged(const Comparison& comparison, const std::vector
     const std::string& name = side_names[again.size()];
     again.push_back({name,
                      plan_of_compared(side.results().front().result,
-                                      choose_executables(given, name + "-build")),
-                     flagged_ids(comparison, side)});
+                                      choose_executables(arguments, name + "-build")),
+                     list_flagged_ids(comparison, side)});
   }
   std::vector<Side> fresh;
   for (RunResult& result :
@@ -114,31 +114,31 @@ std::vector<Side> launch_flagged(const Comparison& comparison, const std::vector
   return fresh;
 }
 
-void check_files(const Given& given) {
+void check_files(const Arguments& arguments) {
   std::vector<std::string> inputs;
   for (const char* flag : {"BASE", "NEW", "fresh-base", "fresh-new"})
-    if (const auto name = read_value(given, flag)) inputs.push_back(*name);
-  check_outputs(given, {"out", "flagged"}, inputs);
-  if (const auto folder = read_value(given, "confirm"))
+    if (const auto name = read_value(arguments, flag)) inputs.push_back(*name);
+  check_outputs(arguments, {"out", "flagged"}, inputs);
+  if (const auto folder = read_value(arguments, "confirm"))
     for (const std::string& side : side_names) {
       const std::filesystem::path result = std::filesystem::path(*folder) / side / "result.json";
       if (std::filesystem::exists(result)) check_no_input("--confirm", result, inputs);
     }
   for (const char* flag : {"base-build", "new-build", "launcher"})
-    if (given.contains(flag) && !given.contains("confirm"))
+    if (arguments.contains(flag) && !arguments.contains("confirm"))
       throw InputError(fmt::format(
           "--{} has no effect without --confirm (nothing is executed). Give both.", flag));
 }
 
 /// The command line, quoted for a shell, with more values of --base and --new; then without files
 /// and launches of its own.
-std::string make_command(const Given& given, const MorePairs& more = {}) {
+std::string make_command(const Arguments& arguments, const MorePairs& more = {}) {
   constexpr std::string_view of_one_command[] = {"confirm", "flagged",    "out",
                                                  "junit",   "fresh-base", "fresh-new"};
   std::string command = "assay compare";
   for (const char* name : {"BASE", "NEW"})
-    if (const auto value = read_value(given, name)) command += " " + shell_word(*value);
-  for (const auto& [flag, values] : given)
+    if (const auto value = read_value(arguments, name)) command += " " + shell_word(*value);
+  for (const auto& [flag, values] : arguments)
     if (flag != "BASE" && flag != "NEW" &&
         (more.base.empty() ||
          std::ranges::find(of_one_command, flag) == std::end(of_one_command))) {
@@ -150,45 +150,45 @@ std::string make_command(const Given& given, const MorePairs& more = {}) {
   return command;
 }
 
-CompareOptions read_options(const Given& given) {
+CompareOptions read_options(const Arguments& arguments) {
   CompareOptions options;
-  options.command = make_command(given);
-  options.tolerance = read_number(given, "tolerance", 0, 10);
+  options.command = make_command(arguments);
+  options.tolerance = read_number(arguments, "tolerance", 0, 10);
   options.false_alarm_rate =
-      read_number(given, "false-alarm-rate", 1e-9, 0.5).value_or(options.false_alarm_rate);
-  options.allow_mismatch = given.contains("allow-mismatch");
+      read_number(arguments, "false-alarm-rate", 1e-9, 0.5).value_or(options.false_alarm_rate);
+  options.allow_mismatch = arguments.contains("allow-mismatch");
   return options;
 }
 
-void check_fresh_flags(const Given& given) {
-  if (given.contains("fresh-base") != given.contains("fresh-new"))
+void check_fresh_flags(const Arguments& arguments) {
+  if (arguments.contains("fresh-base") != arguments.contains("fresh-new"))
     throw InputError(
         "--fresh-base and --fresh-new need each other (fresh launches of both sides are compared). "
         "Give both.");
-  if (given.contains("fresh-base") && given.contains("confirm"))
+  if (arguments.contains("fresh-base") && arguments.contains("confirm"))
     throw InputError(
         "--confirm excludes --fresh-base and --fresh-new (it makes the fresh launches itself). "
         "Give either.");
 }
 
 /// The sides of two results and --vary, or those of one result and --base and --new.
-void check_sides(const Given& given) {
-  const bool chosen = given.contains("base") || given.contains("new");
-  if (given.contains("base") != given.contains("new"))
+void check_sides(const Arguments& arguments) {
+  const bool chosen = arguments.contains("base") || arguments.contains("new");
+  if (arguments.contains("base") != arguments.contains("new"))
     throw InputError(
         "--base and --new need each other (each chooses the rows of a side of one result). Give "
         "both, like --base backend=onednn --new backend=native.");
-  if (chosen && given.contains("NEW"))
+  if (chosen && arguments.contains("NEW"))
     throw InputError(
         "--base and --new exclude NEW (they choose both sides from one result). Leave NEW out, or "
         "say by --vary what differs between two results.");
   if (chosen)
-    refuse_flags(given, {"vary"}, "--base and --new", "these name what is meant to differ");
-  else if (!given.contains("NEW"))
+    refuse_flags(arguments, {"vary"}, "--base and --new", "these name what is meant to differ");
+  else if (!arguments.contains("NEW"))
     throw InputError(
         "NEW is missing (two results are compared). Give BASE and NEW, or two sides of one result, "
         "like --base backend=onednn --new backend=native.");
-  else if (!given.contains("vary"))
+  else if (!arguments.contains("vary"))
     throw InputError(fmt::format("--vary is missing (what is meant to differ). Give one of {}.",
                                  join(variations, ", ")));
 }
@@ -197,7 +197,7 @@ void write_flagged(const std::string& file, const Comparison& comparison,
                    const std::vector<Side>& sides) {
   std::set<std::string> ids;
   for (const Side& side : sides)
-    for (std::string& id : flagged_ids(comparison, side)) ids.insert(std::move(id));
+    for (std::string& id : list_flagged_ids(comparison, side)) ids.insert(std::move(id));
   write_json(file, ids);
 }
 
@@ -218,7 +218,7 @@ void explain_no_rows(const Comparison& comparison, bool one_result) {
       "assay: {} and {} are not comparable ({}{}). {}\n", base, updated, mismatches[0].field,
       mismatches.size() == 1 ? " was not meant to differ"
                              : fmt::format(" and {} were not meant to differ",
-                                           counted(mismatches.size() - 1, "other field")),
+                                           format_count(mismatches.size() - 1, "other field")),
       runs_differ
           ? "Repeat one of the runs with suite and flags of the other, or use --allow-mismatch."
       : one_result ? "Choose sides with the same software and hardware, or use --allow-mismatch."
@@ -226,49 +226,49 @@ void explain_no_rows(const Comparison& comparison, bool one_result) {
 }
 
 /// Says on stderr which sides would pair more rows: other parameters may differ between them, too.
-void suggest_more_pairs(const Given& given, const std::vector<Side>& sides,
+void suggest_more_pairs(const Arguments& arguments, const std::vector<Side>& sides,
                         const Comparison& comparison, const Variation& vary) {
   const std::vector<MorePairs> pairs = find_more_pairs(sides[0], sides[1], vary);
   if (pairs.empty()) return;
   std::cerr << fmt::format(
       "assay: {} {} compared, because more differs between the sides. To compare more:\n",
-      counted(comparison.rows.size(), "row"), by_count(comparison.rows.size(), "was", "were"));
+      format_count(comparison.rows.size(), "row"), by_count(comparison.rows.size(), "was", "were"));
   for (const MorePairs& more : pairs)
     std::cerr << fmt::format(
-        "{}, whose {} {}:\n  {}\n", counted(more.rows, "row"), join(more.names, " and "),
-        by_count(more.names.size(), "differs", "differ"), make_command(given, more));
+        "{}, whose {} {}:\n  {}\n", format_count(more.rows, "row"), join(more.names, " and "),
+        by_count(more.names.size(), "differs", "differ"), make_command(arguments, more));
 }
 
-int compare(const Given& given) {
-  check_sides(given);
-  CompareOptions options = read_options(given);
-  Choice choice{.filter = read_values(given, "filter")};
-  const bool one_result = given.contains("base");
-  if (!one_result) choice.vary = read_choice(given, "vary", variations);
-  const std::string format = read_choice(given, "format", comparison_formats);
-  check_fresh_flags(given);
-  check_files(given);
+int compare(const Arguments& arguments) {
+  check_sides(arguments);
+  CompareOptions options = read_options(arguments);
+  Choice choice{.filter = read_values(arguments, "filter")};
+  const bool one_result = arguments.contains("base");
+  if (!one_result) choice.vary = read_choice(arguments, "vary", variations);
+  const std::string format = read_choice(arguments, "format", comparison_formats);
+  check_fresh_flags(arguments);
+  check_files(arguments);
 
-  const std::vector<Side> sides =
-      one_result ? read_one_result(given, choice)
-                 : read_sides(*read_value(given, "BASE"), *read_value(given, "NEW"), choice);
+  const std::vector<Side> sides = one_result ? read_one_result(arguments, choice)
+                                             : read_sides(*read_value(arguments, "BASE"),
+                                                          *read_value(arguments, "NEW"), choice);
   options.vary = choice.vary;
   std::vector<Side> fresh;
-  if (const auto fresh_base = read_value(given, "fresh-base"))
-    fresh = read_sides(*fresh_base, *read_value(given, "fresh-new"), choice);
+  if (const auto fresh_base = read_value(arguments, "fresh-base"))
+    fresh = read_sides(*fresh_base, *read_value(arguments, "fresh-new"), choice);
   const auto compare_now = [&] {
     return compare_sides(sides[0], sides[1], fresh.empty() ? nullptr : &fresh[0],
                          fresh.empty() ? nullptr : &fresh[1], options);
   };
   Comparison comparison = compare_now();
   const std::size_t unconfirmed = comparison.summary.at("needs_confirmation");
-  if (const auto folder = read_value(given, "confirm"); folder && unconfirmed > 0) {
+  if (const auto folder = read_value(arguments, "confirm"); folder && unconfirmed > 0) {
     std::cerr << fmt::format("assay compare: {} {} flagged; starting {} + {} fresh launches.\n",
-                             counted(unconfirmed, "row"), by_count(unconfirmed, "is", "are"),
+                             format_count(unconfirmed, "row"), by_count(unconfirmed, "is", "are"),
                              fresh_launches, fresh_launches);
     try {
-      fresh = launch_flagged(comparison, sides, options.vary, *folder, given);
-    } catch (const Unfinished& end) {
+      fresh = launch_flagged(comparison, sides, options.vary, *folder, arguments);
+    } catch (const UnfinishedRun& end) {
       std::cerr << fmt::format("assay compare: {}\n", end.what());
       return static_cast<int>(ExitCode::failed);
     }
@@ -276,13 +276,14 @@ int compare(const Given& given) {
   }
   const json document = comparison;
   check_own(document, "comparison");
-  if (const auto file = read_value(given, "flagged")) write_flagged(*file, comparison, sides);
-  emit(given, format == "json"  ? document.dump(1) + "\n"
-              : format == "csv" ? comparison_csv(comparison)
-                                : render_comparison(comparison, sides[0], sides[1],
-                                                    format == "markdown", format == "latex"));
+  if (const auto file = read_value(arguments, "flagged")) write_flagged(*file, comparison, sides);
+  emit(arguments, format == "json"  ? document.dump(1) + "\n"
+                  : format == "csv" ? comparison_csv(comparison)
+                                    : render_comparison(comparison, sides[0], sides[1],
+                                                        format == "markdown", format == "latex"));
   explain_no_rows(comparison, one_result);
-  if (one_result && !comparison.refused) suggest_more_pairs(given, sides, comparison, choice.vary);
+  if (one_result && !comparison.refused)
+    suggest_more_pairs(arguments, sides, comparison, choice.vary);
   return static_cast<int>(comparison.exit_code);
 }
 
@@ -292,7 +293,7 @@ Command compare_command() {
   return {
       "compare",
       "Decide which rows are faster or slower in one of two results, or sides of one, by launches.",
-      grouped(
+      group_flags(
           {{"Sides",
             {{"BASE", "result file or folder to compare with; the only one with --base and --new",
               "BASE", "", true},

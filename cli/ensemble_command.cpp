@@ -13,10 +13,10 @@ namespace {
 
 const std::vector<std::string> ensemble_formats = {"terminal", "markdown", "latex", "csv", "json"};
 
-int show_ensemble(const Given& given) {
-  const std::string file = *read_value(given, "RESULT");
-  const std::string format = read_choice(given, "format", ensemble_formats);
-  check_outputs(given, {"out"}, {file});
+int show_ensemble(const Arguments& arguments) {
+  const std::string file = *read_value(arguments, "RESULT");
+  const std::string format = read_choice(arguments, "format", ensemble_formats);
+  check_outputs(arguments, {"out"}, {file});
   const auto ensemble = read_ensemble(read_result(file), file);
   if (!ensemble) {
     std::cerr << fmt::format(
@@ -24,11 +24,11 @@ int show_ensemble(const Given& given) {
     return static_cast<int>(ExitCode::incomparable);
   }
   if (format == "json")
-    emit(given, nlohmann::json(*ensemble).dump(1) + "\n");
+    emit(arguments, nlohmann::json(*ensemble).dump(1) + "\n");
   else if (format == "csv")
-    emit(given, ensemble_csv(*ensemble));
+    emit(arguments, ensemble_csv(*ensemble));
   else
-    emit(given, ensemble_table(*ensemble, format == "markdown", format == "latex"));
+    emit(arguments, ensemble_table(*ensemble, format == "markdown", format == "latex"));
   return static_cast<int>(ExitCode::ok);
 }
 

@@ -10,7 +10,7 @@ namespace assay {
 
 namespace {
 
-int env(const Given&) {
+int env(const Arguments&) {
   nlohmann::json environment = capture_environment();
   Plugins plugins;
   for (const std::string& name : plugins.names()) {

@@ -17,11 +17,11 @@ namespace assay {
 namespace {
 
 /// The names of --nodes and --node-file, else those in the node lists of the folders.
-std::vector<std::string> expected_nodes(const Given& given,
-                                        const std::vector<std::string>& inputs) {
-  std::vector<std::string> names = read_values(given, "nodes");
-  const auto file = read_value(given, "node-file");
-  if (names.empty() && !file) return listed_nodes(inputs);
+std::vector<std::string> list_expected_nodes(const Arguments& arguments,
+                                             const std::vector<std::string>& inputs) {
+  std::vector<std::string> names = read_values(arguments, "nodes");
+  const auto file = read_value(arguments, "node-file");
+  if (names.empty() && !file) return list_nodes(inputs);
   if (file)
     for (std::string& name : node_names(*file, "--node-file " + *file))
       names.push_back(std::move(name));
@@ -30,21 +30,21 @@ std::vector<std::string> expected_nodes(const Given& given,
   return names;
 }
 
-int gather_results(const Given& given) {
-  const std::vector<std::string> inputs = read_values(given, "FILE");
-  const std::string out = *read_value(given, "out");
+int gather_results(const Arguments& arguments) {
+  const std::vector<std::string> inputs = read_values(arguments, "FILE");
+  const std::string out = *read_value(arguments, "out");
   std::vector<std::string> read = inputs;
-  if (const auto file = read_value(given, "node-file")) read.push_back(*file);
+  if (const auto file = read_value(arguments, "node-file")) read.push_back(*file);
   check_output("--out", out, read);
   GatherOptions options;
-  options.system = read_value(given, "system").value_or("");
-  options.nodes = expected_nodes(given, inputs);
+  options.system = read_value(arguments, "system").value_or("");
+  options.nodes = list_expected_nodes(arguments, inputs);
   options.command = fmt::format("assay gather {} --out {}", join(inputs, " "), out);
   const GatheredNodes nodes = gather(result_files(inputs), out, options);
   for (const MissingNode& node : nodes.missing)
     std::cerr << fmt::format("assay gather: {}: MISSING: {}\n", node.host, node.reason);
-  std::cerr << fmt::format("assay gather: wrote {} of {} to {}\n", counted(nodes.rows, "row"),
-                           counted(nodes.runs, "run"), out);
+  std::cerr << fmt::format("assay gather: wrote {} of {} to {}\n", format_count(nodes.rows, "row"),
+                           format_count(nodes.runs, "run"), out);
   return static_cast<int>(nodes.missing.empty() ? ExitCode::ok : ExitCode::incomparable);
 }
 

@@ -48,10 +48,11 @@ History keep_series(History history, const std::string& run) {
 
 /// The rows of the run that have no number to judge, each with the reason: they are in no series,
 /// or their result is none. Rows that are unsupported are not among them (see `lost`).
-std::map<std::string, std::string> unjudged_rows(const History& history, const RunResult& result,
-                                                 const std::string& name) {
+std::map<std::string, std::string> list_unjudged_rows(const History& history,
+                                                      const RunResult& result,
+                                                      const std::string& name) {
   std::map<std::string, std::string> passed_over, unjudged;
-  for (const PassedOver& passed : history.passed_over)
+  for (const SkippedSource& passed : history.passed_over)
     passed_over.emplace(passed.what, passed.reason);
   for (const Row& row : result.rows) {
     if (row.published) continue;
@@ -76,7 +77,7 @@ void print_findings(const History& history, const std::map<std::string, std::str
     const std::string &state = series.verdict.state, id = visible(series.id);
     if (state == "too short") runs = series.verdict.reason;
     if (state == "too short" || state == "no result" || state == "steady") continue;
-    std::cout << fmt::format("guard: {}: {}: {}\n", id, state, visible(series.told_reason()));
+    std::cout << fmt::format("guard: {}: {}: {}\n", id, state, visible(series.describe_reason()));
     if (series.confirmation)
       std::cout << fmt::format("guard: {}: {}: {}\n", id, series.confirmation->answer,
                                visible(series.confirmation->reason));
@@ -116,8 +117,8 @@ ExitCode guard(const fs::path& history_folder, const RunResult& result, const Ru
   confirm(history, anchors, confirm_request(plan, confirm_folder(file), run));
   const auto own = std::ranges::find_if(
       results, [&](const NamedResult& named) { return named.run().id == run; });
-  const auto unjudged = unjudged_rows(history, result, shown_name(*own));
-  if (!unjudged.empty()) history.code = gravest(history.code, ExitCode::incomparable);
+  const auto unjudged = list_unjudged_rows(history, result, name_result(*own));
+  if (!unjudged.empty()) history.code = find_gravest(history.code, ExitCode::incomparable);
   const nlohmann::json document = history;
   check_own(document, "history");
   write_json(plan.campaign.folder / "history.json", document);

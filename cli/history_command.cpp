@@ -19,17 +19,17 @@ namespace assay {
 
 namespace {
 
-std::optional<Pattern> row_pattern(const Given& given) {
-  const auto text = read_value(given, "filter");
+std::optional<Pattern> row_pattern(const Arguments& arguments) {
+  const auto text = read_value(arguments, "filter");
   if (!text) return std::nullopt;
   return Pattern(*text, "--filter " + *text);
 }
 
 /// The id of the run of --value-from, which may be given by its folder: below DIR, or as a path.
-std::optional<std::string> run_to_promote(const Given& given, const Results& results) {
-  const auto value = read_value(given, "value-from");
+std::optional<std::string> run_to_promote(const Arguments& arguments, const Results& results) {
+  const auto value = read_value(arguments, "value-from");
   if (!value) return std::nullopt;
-  const std::filesystem::path history = *read_value(given, "DIR");
+  const std::filesystem::path history = *read_value(arguments, "DIR");
   for (const NamedResult& result : results) {
     const auto folder = std::filesystem::path(result.name).parent_path();
     for (const std::filesystem::path& named : {std::filesystem::path(*value), history / *value})
@@ -40,10 +40,10 @@ std::optional<std::string> run_to_promote(const Given& given, const Results& res
 }
 
 /// Writes the decision of --promote or --reset; nothing is judged.
-int decide(const Given& given, const Results& results, const History& history,
+int decide(const Arguments& arguments, const Results& results, const History& history,
            const Anchors& anchors) {
-  const auto owner = read_value(given, "owner"), reason = read_value(given, "reason");
-  const auto promoted = read_value(given, "promote"), reset = read_value(given, "reset");
+  const auto owner = read_value(arguments, "owner"), reason = read_value(arguments, "reason");
+  const auto promoted = read_value(arguments, "promote"), reset = read_value(arguments, "reset");
   if (promoted && reset)
     throw InputError(
         "--promote and --reset exclude each other (each is a separate decision). Give either.");
@@ -56,8 +56,8 @@ int decide(const Given& given, const Results& results, const History& history,
   const auto promotions = [&] {
     const Installation here = read_installation(executable_folder());
     return anchors.promotions(
-        history, {*promoted, run_to_promote(given, results), *owner, *reason,
-                  given.contains("accept-lost"), PromotedBuild{here.programs, here.hash}});
+        history, {*promoted, run_to_promote(arguments, results), *owner, *reason,
+                  arguments.contains("accept-lost"), PromotedBuild{here.programs, here.hash}});
   };
   const std::vector<Anchor> lines =
       promoted ? promotions() : anchors.resets(history, *reset, *owner, *reason);
@@ -89,48 +89,50 @@ int decide(const Given& given, const Results& results, const History& history,
 /// Confirms the suspects of every run that is the last of a suspect series, with the build of
 /// --confirm as the promoted build.
 void confirm_suspects(History& history, const Anchors& anchors, const Results& results,
-                      const Given& given) {
-  const auto programs = checked_executable_folder(*read_value(given, "confirm"), "--confirm");
+                      const Arguments& arguments) {
+  const auto programs = check_executable_folder(*read_value(arguments, "confirm"), "--confirm");
   std::set<std::string> runs;
   for (const RowHistory& series : history.series)
     if (series.verdict.state == "suspect") runs.insert(series.points.back().run);
   if (runs.empty()) std::cerr << "assay history: no series is suspect, so nothing was launched.\n";
   for (const NamedResult& result : results) {
     if (!runs.contains(result.run().id)) continue;
-    ConfirmRequest request = confirm_request(result, read_value(given, "launcher"));
+    ConfirmRequest request = confirm_request(result, read_value(arguments, "launcher"));
     request.build = programs;
     confirm(history, anchors, request);
   }
 }
 
 /// InputError for flags that exclude each other or have no effect.
-void check_flags(const Given& given, bool deciding) {
+void check_flags(const Arguments& arguments, bool deciding) {
   for (const char* flag : {"owner", "reason", "value-from", "accept-lost"})
-    if (given.contains(flag) && !deciding)
+    if (arguments.contains(flag) && !deciding)
       throw InputError(fmt::format(
           "--{} has no effect without --promote or --reset. Give either of them.", flag));
   if (deciding)
-    refuse_flags(given, {"tolerance", "format", "out", "junit", "launcher"},
-                 given.contains("promote") ? "--promote" : "--reset", "nothing is judged");
-  if (given.contains("reset"))
-    refuse_flags(given, {"value-from", "accept-lost"}, "--reset", "nothing is promoted");
-  if (deciding && given.contains("confirm"))
+    refuse_flags(arguments, {"tolerance", "format", "out", "junit", "launcher"},
+                 arguments.contains("promote") ? "--promote" : "--reset", "nothing is judged");
+  if (arguments.contains("reset"))
+    refuse_flags(arguments, {"value-from", "accept-lost"}, "--reset", "nothing is promoted");
+  if (deciding && arguments.contains("confirm"))
     throw InputError(
         "--confirm excludes --promote and --reset (it judges, they decide). Give either.");
-  if (given.contains("launcher") && !given.contains("confirm"))
+  if (arguments.contains("launcher") && !arguments.contains("confirm"))
     throw InputError(
         "--launcher has no effect without --confirm (nothing is executed). Give both.");
 }
 
-int judge_runs(const Given& given) {
-  const std::string format = read_choice(given, "format", {"terminal", "markdown", "json", "csv"});
-  const std::optional<double> tolerance = read_number(given, "tolerance", 0, 10);
-  const bool deciding = given.contains("promote") || given.contains("reset");
-  check_flags(given, deciding);
+int judge_runs(const Arguments& arguments) {
+  const std::string format =
+      read_choice(arguments, "format", {"terminal", "markdown", "json", "csv"});
+  const std::optional<double> tolerance = read_number(arguments, "tolerance", 0, 10);
+  const bool deciding = arguments.contains("promote") || arguments.contains("reset");
+  check_flags(arguments, deciding);
   std::optional<double> since;
-  if (const auto text = read_value(given, "since")) since = parse_time(*text, "--since");
-  const std::filesystem::path folder = *read_value(given, "DIR"), events = folder / "events.json";
-  check_outputs(given, {"out", "junit"},
+  if (const auto text = read_value(arguments, "since")) since = parse_time(*text, "--since");
+  const std::filesystem::path folder = *read_value(arguments, "DIR"),
+                              events = folder / "events.json";
+  check_outputs(arguments, {"out", "junit"},
                 {folder.string(), events.string(), (folder / "anchors.jsonl").string()});
 
   if (!std::filesystem::is_directory(folder))
@@ -141,15 +143,15 @@ int judge_runs(const Given& given) {
   Results results = load_results({folder.string()});
   for (NamedResult& result : results)
     if (result.name.empty()) result.name = (folder / "result.json").string();
-  History history = collect_history(results, row_pattern(given), since);
+  History history = collect_history(results, row_pattern(arguments), since);
   const Anchors anchors(folder);
-  if (deciding) return decide(given, results, history, anchors);
+  if (deciding) return decide(arguments, results, history, anchors);
   history = judge_history(std::move(history), anchors, read_events(events), tolerance);
-  history.command = command_line("assay history", {"DIR"}, given);
-  if (given.contains("confirm")) {
+  history.command = command_line("assay history", {"DIR"}, arguments);
+  if (arguments.contains("confirm")) {
     try {
-      confirm_suspects(history, anchors, results, given);
-    } catch (const Unfinished& end) {
+      confirm_suspects(history, anchors, results, arguments);
+    } catch (const UnfinishedRun& end) {
       std::cerr << "assay history: " << end.what() << "\n";
       return static_cast<int>(ExitCode::failed);
     }
@@ -160,10 +162,10 @@ int judge_runs(const Given& given) {
   check_own(document, "history");
   for (const std::string& doubt : find_order_doubts(results, history))
     std::cerr << "assay history: " << visible(doubt) << ".\n";
-  if (const auto file = read_value(given, "junit")) write_text(*file, history_junit(history));
-  emit(given, format == "json"  ? document.dump(1) + "\n"
-              : format == "csv" ? history_csv(history)
-                                : render_history(history, format == "markdown"));
+  if (const auto file = read_value(arguments, "junit")) write_text(*file, history_junit(history));
+  emit(arguments, format == "json"  ? document.dump(1) + "\n"
+                  : format == "csv" ? history_csv(history)
+                                    : render_history(history, format == "markdown"));
   if (history.series.empty())
     std::cerr << "assay: nothing was judged (no row of a run with a time matches --filter and "
                  "--since).\n";
@@ -176,7 +178,7 @@ Command history_command() {
   return {
       "history",
       "Judge the results of many runs: change points, drift, anchored and rolling baselines.",
-      grouped(
+      group_flags(
           {{"Rows",
             {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl", "DIR",
               "", true},

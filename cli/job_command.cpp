@@ -35,8 +35,8 @@ namespace {
 
 constexpr std::uint64_t minute = 60;
 
-std::string set_up_lines(const Given& given) {
-  const auto file = read_value(given, "setup");
+std::string set_up_lines(const Arguments& arguments) {
+  const auto file = read_value(arguments, "setup");
   if (!file) return "";
   try {
     return read_text_file(*file, largest_hand_written);
@@ -67,8 +67,8 @@ ProcessShape shape_of_job(const std::vector<Processes>& groups, bool per_node) {
   return job;
 }
 
-std::vector<std::string> words_of_flag_run(const Given& given) {
-  return launcher_words(read_value(given, "run").value_or(""));
+std::vector<std::string> words_of_flag_run(const Arguments& arguments) {
+  return launcher_words(read_value(arguments, "run").value_or(""));
 }
 
 /// Parses the words of `assay run` as it will do itself: a slip must not show only after hours in a
@@ -93,21 +93,21 @@ void check_words(const std::vector<std::string>& words, const std::string& run_f
 }
 
 /// The words of `assay run` in the job: what the command line says of processes, and --run.
-std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
+std::vector<std::string> words_of_run(const Arguments& arguments, const fs::path& suite,
                                       const Launcher& launcher, const fs::path& folder) {
-  const std::string name = *read_value(given, "launcher");
+  const std::string name = *read_value(arguments, "launcher");
   std::vector<std::string> words = {(executable_folder() / "assay").string(), "run", suite.string(),
                                     "--launcher",
                                     name.ends_with(".json") ? launcher.file().string() : name};
-  const std::vector<std::string> more = words_of_flag_run(given);
+  const std::vector<std::string> more = words_of_flag_run(arguments);
   for (const char* flag :
        {"site", "ranks", "nodes", "hosts", "ranks-per-node", "threads-per-rank", "bind"}) {
-    const auto values = given.find(flag);
-    if (values == given.end() && has(more, fmt::format("--{}", flag)))
+    const auto values = arguments.find(flag);
+    if (values == arguments.end() && has(more, fmt::format("--{}", flag)))
       throw InputError(fmt::format(
           "--{} is in --run, by which the job's size is not chosen. Give it before --run.", flag));
     // The job's nodes are those of all pairs; each run has two.
-    if (values == given.end() || (has(more, "--pairs") && flag == "nodes"s)) continue;
+    if (values == arguments.end() || (has(more, "--pairs") && flag == "nodes"s)) continue;
     if (has(more, fmt::format("--{}", flag)))  // of a list both would count
       throw InputError(fmt::format(
           "--{} was given more than once (before --run and in it). Give it before --run.", flag));
@@ -115,7 +115,7 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
   }
   words.insert(words.end(), more.begin(), more.end());
   // Time is left for the result, more where it is collected from the nodes; of a short job, half.
-  const std::uint64_t limit = clock_time("--time", *read_value(given, "time"), minute);
+  const std::uint64_t limit = clock_time("--time", *read_value(arguments, "time"), minute);
   const std::uint64_t left =
       std::min(limit / 2, has(more, "--local-results") ? 3 * minute : minute);
   if (!has(more, "--walltime")) words.insert(words.end(), {"--walltime", clock_text(limit - left)});
@@ -125,22 +125,23 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
   return words;
 }
 
-Job make_job(const Given& given, const Launcher& launcher) {
-  const fs::path suite_file = fs::absolute(find_suite(*read_value(given, "SUITE")));
-  const SuiteSettings suite = given_suite(given);
+Job make_job(const Arguments& arguments, const Launcher& launcher) {
+  const fs::path suite_file = fs::absolute(find_suite(*read_value(arguments, "SUITE")));
+  const SuiteSettings suite = read_suite_settings(arguments);
   // Refuses shapes that the launcher cannot start.
-  const std::vector<Processes> groups = make_processes(process_request(given), suite.launch.shapes);
+  const std::vector<Processes> groups =
+      make_processes(process_request(arguments), suite.launch.shapes);
   Job job;
   job.name = "assay-" + plain_name(suite.name);
   job.start = fs::current_path();
-  job.folder = fs::absolute(*read_value(given, "out")).lexically_normal();
-  const std::vector<std::string> flags = words_of_flag_run(given);
+  job.folder = fs::absolute(*read_value(arguments, "out")).lexically_normal();
+  const std::vector<std::string> flags = words_of_flag_run(arguments);
   job.shape = shape_of_job(groups, has(flags, "--per-node") || has(flags, "--ensemble"));
-  job.seconds = clock_time("--time", *read_value(given, "time"), minute);
-  job.queue = read_value(given, "queue").value_or("");
-  job.account = read_value(given, "account").value_or("");
-  job.set_up = set_up_lines(given);
-  job.run = words_of_run(given, suite_file, launcher, job.folder);
+  job.seconds = clock_time("--time", *read_value(arguments, "time"), minute);
+  job.queue = read_value(arguments, "queue").value_or("");
+  job.account = read_value(arguments, "account").value_or("");
+  job.set_up = set_up_lines(arguments);
+  job.run = words_of_run(arguments, suite_file, launcher, job.folder);
   if (has(job.run, "--pairs") && job.shape.nodes < 2)
     throw InputError(
         "--pairs needs at least two nodes (the job would have one). Give their number by --nodes.");
@@ -154,7 +155,7 @@ std::string number_of_ended(const Launcher& launcher, const Job& job, const fs::
   return submit_and_follow(launcher, script, job.folder / "log" / "submit");
 }
 
-int without_result(const Job& job, const std::string& number) {
+int report_missing_result(const Job& job, const std::string& number) {
   std::cerr << fmt::format(
       "assay job: job {} has ended without a result. Its output in {} says why. Finished rows are "
       "kept there; the same command submits the rest again.\n",
@@ -166,16 +167,16 @@ int without_result(const Job& job, const std::string& number) {
 /// reported.
 struct ListedRuns {
   const char* list;
-  LeftRun (*left)(const fs::path& folder, const Written& before);
-  std::function<ExitCode(const std::vector<LeftRun>&)> report;
+  RunRemains (*left)(const fs::path& folder, const WriteTime& before);
+  std::function<ExitCode(const std::vector<RunRemains>&)> report;
 };
 
 /// Reports the results of a job of many runs. Returns the gravest code of all lists.
 int collect_many(const Launcher& launcher, const Job& job, const fs::path& script,
                  const std::vector<ListedRuns>& kinds) {
-  std::map<std::string, Written> before;
+  std::map<std::string, WriteTime> before;
   for (const auto& entry : fs::directory_iterator(job.folder))
-    before[entry.path().filename().string()] = written_in(entry.path());
+    before[entry.path().filename().string()] = read_write_time(entry.path());
   std::error_code absent;
   // The time of each list; the earliest possible one if the list does not exist.
   std::vector<fs::file_time_type> earlier;
@@ -186,14 +187,14 @@ int collect_many(const Launcher& launcher, const Job& job, const fs::path& scrip
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const fs::path list = job.folder / kinds[i].list;
     if (fs::last_write_time(list, absent) == earlier[i]) {
-      code = gravest(code, static_cast<ExitCode>(without_result(job, number)));
+      code = find_gravest(code, static_cast<ExitCode>(report_missing_result(job, number)));
       continue;
     }
     std::ifstream stream(list);
-    std::vector<LeftRun> runs;
+    std::vector<RunRemains> runs;
     for (std::string name; std::getline(stream, name);)
       runs.push_back(kinds[i].left(job.folder / name, before[name]));
-    code = gravest(code, kinds[i].report(runs));
+    code = find_gravest(code, kinds[i].report(runs));
   }
   return static_cast<int>(code);
 }
@@ -201,14 +202,14 @@ int collect_many(const Launcher& launcher, const Job& job, const fs::path& scrip
 /// The result of a job of one run.
 int collect_one(const Launcher& launcher, const Job& job, const fs::path& script,
                 const std::optional<Site>& site) {
-  const Written before = before_run(job.folder);
+  const WriteTime before = prepare_folder_of_run(job.folder);
   const std::string number = number_of_ended(launcher, job, script);
-  const LeftRun left = left_run(job.folder, before);
-  if (!left.result) return without_result(job, number);
+  const RunRemains left = read_run_remains(job.folder, before);
+  if (!left.result) return report_missing_result(job, number);
   const ExitCode known =
       print_result(*left.result, left.result->run.settings.value_or(RunSettings{}).baselines, site,
                    job.folder.string());
-  const ExitCode code = gravest(known, left.code);
+  const ExitCode code = find_gravest(known, left.code);
   if (code != known)
     std::cerr << fmt::format(
         "assay job: the run ended with exit code {}; the output of job {} says why.\n",
@@ -217,19 +218,22 @@ int collect_one(const Launcher& launcher, const Job& job, const fs::path& script
 }
 
 /// Reports the results of the job, after it was submitted.
-int collect_job(const Given& given, const Launcher& launcher, const Job& job,
+int collect_job(const Arguments& arguments, const Launcher& launcher, const Job& job,
                 const fs::path& script) {
-  const std::optional<Site> site = given_site(given);
+  const std::optional<Site> site = find_site(arguments);
   std::vector<ListedRuns> kinds;
   if (has(job.run, "--per-node"))
-    kinds.push_back(
-        {node_list,
-         [](const fs::path& node, const Written& before) { return left_node(node, before); },
-         [&](const std::vector<LeftRun>& runs) { return report_nodes(runs, job.folder, site); }});
+    kinds.push_back({node_list,
+                     [](const fs::path& node, const WriteTime& before) {
+                       return read_node_remains(node, before);
+                     },
+                     [&](const std::vector<RunRemains>& runs) {
+                       return report_nodes(runs, job.folder, site);
+                     }});
   if (has(job.run, "--pairs"))
-    kinds.push_back({pair_list, left_run, [&](const std::vector<LeftRun>& runs) {
+    kinds.push_back({pair_list, read_run_remains, [&](const std::vector<RunRemains>& runs) {
                        return static_cast<ExitCode>(
-                           report_pairs(runs, given_suite(given).tolerance));
+                           report_pairs(runs, read_suite_settings(arguments).tolerance));
                      }});
   return kinds.empty() ? collect_one(launcher, job, script, site)
                        : collect_many(launcher, job, script, kinds);
@@ -237,42 +241,42 @@ int collect_job(const Given& given, const Launcher& launcher, const Job& job,
 
 /// The flags, completed by those of --site: launcher, placement, queue and account. `set_up` gets
 /// its shell commands.
-Given at_site(Given given, std::string& set_up) {
-  const auto name = read_value(given, "site");
+Arguments at_site(Arguments arguments, std::string& set_up) {
+  const auto name = read_value(arguments, "site");
   if (!name) {
-    if (!given.contains("launcher"))
+    if (!arguments.contains("launcher"))
       throw InputError(fmt::format("a job needs --launcher or --site. Launchers: {}; sites: {}.",
                                    join(Launcher::names(), ", "), join(Site::names(), ", ")));
-    return given;
+    return arguments;
   }
   const Site site = Site::load(*name);
-  if (has(words_of_flag_run(given), "--per-node")) given["per-node"] = {""};
-  given = site.applied(std::move(given), given_suite(given).launch.several);
+  if (has(words_of_flag_run(arguments), "--per-node")) arguments["per-node"] = {""};
+  arguments = site.apply(std::move(arguments), read_suite_settings(arguments).launch.several);
   for (const auto& [flag, value] : {std::pair{"queue", site.queue}, {"account", site.account}})
-    if (!value.empty() && !given.contains(flag)) given[flag] = {value};
+    if (!value.empty() && !arguments.contains(flag)) arguments[flag] = {value};
   for (const std::string& line : site.setup) set_up += line + "\n";
-  return given;
+  return arguments;
 }
 
-int job(const Given& line) {
+int job(const Arguments& line) {
   std::string site_set_up;
-  const Given given = at_site(line, site_set_up);
-  const Launcher launcher = Launcher::load(*read_value(given, "launcher"));
-  Job job = make_job(given, launcher);
+  const Arguments arguments = at_site(line, site_set_up);
+  const Launcher launcher = Launcher::load(*read_value(arguments, "launcher"));
+  Job job = make_job(arguments, launcher);
   job.set_up = site_set_up + job.set_up;
   const std::string text = job_script(launcher, job);
   const fs::path script = job.folder / "job.sh";
-  check_run_folder(job.folder, named_by(given));
+  check_run_folder(job.folder, list_names_in(arguments));
   check_writable(script);
   fs::create_directories(job.folder);
   write_text(script, text);
-  if (!given.contains("submit")) {
+  if (!arguments.contains("submit")) {
     std::cout << fmt::format("{}: submit it, or give --submit.\n", script.string());
     return static_cast<int>(ExitCode::ok);
   }
   try {
-    return collect_job(given, launcher, job, script);
-  } catch (const Interrupted&) {
+    return collect_job(arguments, launcher, job, script);
+  } catch (const Interruption&) {
     std::cerr << "assay job: interrupted; the submitted job continues.\n";
     return static_cast<int>(ExitCode::failed);
   }
@@ -284,7 +288,7 @@ Command job_command() {
   return {
       "job",
       "Write a batch job that runs a suite, and optionally submit it.",
-      grouped(
+      group_flags(
           {{"Suite", {{"SUITE", "suite file, or the name of a suite", "SUITE", "", true}}},
            {"Processes", process_flags()},
            {"Job",

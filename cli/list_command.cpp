@@ -46,13 +46,13 @@ void list_backends() {
 
 /// Prints names and their descriptions, which have several lines where a terminal has no room.
 void print_list(const char* title, const std::vector<std::pair<std::string, std::string>>& list) {
-  std::size_t width = shown_width(title);
-  for (const auto& [name, text] : list) width = std::max(width, shown_width(name));
+  std::size_t width = count_columns(title);
+  for (const auto& [name, text] : list) width = std::max(width, count_columns(name));
   const std::size_t room = table_width - std::min(width + 2, table_width / 2);
   std::vector<Line> lines;
   for (const auto& [name, text] : list) {
     std::string cell = name;
-    for (const std::string& part : split(wrapped(visible(text), room), '\n')) {
+    for (const std::string& part : split(wrap(visible(text), room), '\n')) {
       lines.push_back({{cell}, part});
       cell.clear();
     }
@@ -129,7 +129,7 @@ void list_problems() {
       names.push_back(benchmark + "/" + list);
   list_files("benchmark/list", names, [&](const std::string& name) {
     const json list = read_checked(folder / (name + ".json"), "problems");
-    return fmt::format("{}: {}{} ({})", counted(list.at("problems").size(), "problem"),
+    return fmt::format("{}: {}{} ({})", format_count(list.at("problems").size(), "problem"),
                        list.at("problems").front().value("name", ""),
                        list.at("problems").size() > 1
                            ? " ... " + list.at("problems").back().value("name", "")
@@ -157,7 +157,7 @@ void list_baselines() {
     const auto list = [](const std::set<std::string>& set) {
       return join(std::vector<std::string>(set.begin(), set.end()), ", ");
     };
-    return fmt::format("{}{} in {}{}; {}: {}", counted(baseline.rows.size(), "row"),
+    return fmt::format("{}{} in {}{}; {}: {}", format_count(baseline.rows.size(), "row"),
                        missing > 0 ? fmt::format(" ({} without a result)", missing) : "",
                        list(units), published ? ", published" : "", list(benchmarks),
                        baseline.system_details.value("description", "no description"));
@@ -195,10 +195,10 @@ std::vector<std::string> names_of_lists() {
   return names;
 }
 
-int list(const Given& given) {
-  const std::string what = *read_value(given, "WHAT");
+int list(const Arguments& arguments) {
+  const std::string what = *read_value(arguments, "WHAT");
   const auto print = lists.find(what);
-  if (print == lists.end()) throw InputError(unknown_name("list", what, names_of_lists()));
+  if (print == lists.end()) throw InputError(explain_unknown_name("list", what, names_of_lists()));
   print->second();
   return 0;
 }

@@ -15,8 +15,8 @@ namespace assay {
 
 namespace {
 
-std::string needed(const Given& given, const std::string& flag) {
-  const std::string value = read_value(given, flag).value_or("");
+std::string require_value(const Arguments& arguments, const std::string& flag) {
+  const std::string value = read_value(arguments, flag).value_or("");
   if (value.empty()) throw InputError(fmt::format("--{} is empty. Give its name.", flag));
   return value;
 }
@@ -36,19 +36,20 @@ std::vector<const Row*> submissions(const std::vector<Row>& rows, std::optional<
   return chosen;
 }
 
-int write_mllog(const Given& given) {
-  const std::string file = *read_value(given, "RESULT");
+int write_mllog(const Arguments& arguments) {
+  const std::string file = *read_value(arguments, "RESULT");
   const mllog::Submitter submitter{
-      needed(given, "org"), needed(given, "platform"),
-      read_choice(given, "status", {"onprem", "cloud", "preview", "research"}),
-      given.contains("cache-cleared")};
-  check_outputs(given, {"out"}, {file});
+      require_value(arguments, "org"), require_value(arguments, "platform"),
+      read_choice(arguments, "status", {"onprem", "cloud", "preview", "research"}),
+      arguments.contains("cache-cleared")};
+  check_outputs(arguments, {"out"}, {file});
   const RunResult result = read_result(file);
   const std::vector<Row>& rows = result.rows;
-  const auto only = read_whole_number(given, "row", 0, std::numeric_limits<std::uint32_t>::max());
+  const auto only =
+      read_whole_number(arguments, "row", 0, std::numeric_limits<std::uint32_t>::max());
   if (only && *only >= rows.size())
     throw InputError(fmt::format("--row {}: {} has {}, counted from 0.", *only, file,
-                                 counted(rows.size(), "row")));
+                                 format_count(rows.size(), "row")));
   const std::vector<const Row*> chosen = submissions(rows, only, file);
   if (chosen.size() > 1)
     throw InputError(
@@ -62,7 +63,7 @@ int write_mllog(const Given& given) {
         file);
     return static_cast<int>(ExitCode::incomparable);
   }
-  emit(given, mllog::make_log(result.run, *chosen.front(), submitter));
+  emit(arguments, mllog::make_log(result.run, *chosen.front(), submitter));
   return static_cast<int>(ExitCode::ok);
 }
 

@@ -31,7 +31,7 @@ std::vector<std::string> with_baselines(std::vector<std::string> names) {
     if (std::find(shipped.begin(), shipped.end(), name) != shipped.end())
       name = (data_folder("results-schema") / "baselines" / (name + ".json")).string();
     else if (name.find_first_of("/.") == std::string::npos)
-      throw InputError(unknown_name("result or baseline", name, shipped));
+      throw InputError(explain_unknown_name("result or baseline", name, shipped));
   }
   return names;
 }
@@ -45,72 +45,74 @@ std::pair<std::string, std::string> assignment(const std::string& flag, const st
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-std::string model_command_line(const Given& given) {
+std::string model_command_line(const Arguments& arguments) {
   std::string text = "assay model";
-  for (const std::string& file : read_values(given, "FILE")) text += " " + shell_word(file);
+  for (const std::string& file : read_values(arguments, "FILE")) text += " " + shell_word(file);
   for (const char* flag : {"formula", "reference", "cluster", "predict"})
-    if (given.contains(flag))
-      text += fmt::format(" --{} {}", flag, shell_word(join(read_values(given, flag), ",")));
+    if (arguments.contains(flag))
+      text += fmt::format(" --{} {}", flag, shell_word(join(read_values(arguments, flag), ",")));
   return text;
 }
 
 /// Writes the document in the format that was asked for.
 template <class Document, class Csv, class Render>
-int write_document(const Given& given, const std::string& format, const Document& document,
+int write_document(const Arguments& arguments, const std::string& format, const Document& document,
                    const std::string& kind, const Csv& csv, const Render& render) {
   const nlohmann::json object = document;
   check_own(object, kind);
-  emit(given, format == "json"  ? object.dump(1) + "\n"
-              : format == "csv" ? csv(document)
-                                : render(document, format == "markdown"));
+  emit(arguments, format == "json"  ? object.dump(1) + "\n"
+                  : format == "csv" ? csv(document)
+                                    : render(document, format == "markdown"));
   return static_cast<int>(ExitCode::ok);
 }
 
 /// `assay model --scale`: a prediction, from an input that names its own result files.
-int predict_scale(const Given& given, const std::string& format, const std::string& name) {
-  refuse_flags(given, {"formula", "reference", "cluster", "predict"}, "--scale",
+int predict_scale(const Arguments& arguments, const std::string& format, const std::string& name) {
+  refuse_flags(arguments, {"formula", "reference", "cluster", "predict"}, "--scale",
                "they belong to the model of results");
-  if (!read_values(given, "FILE").empty())
+  if (!read_values(arguments, "FILE").empty())
     throw InputError(
         "results cannot be given with --scale (its input names the measured files). Leave them "
         "out.");
   const scaling::ScalingInput input = scaling::read_scale_input(scaling::find_scale_input(name));
-  if (const auto out = read_value(given, "out")) check_output("--out", *out, input.files);
-  return write_document(given, format,
+  if (const auto out = read_value(arguments, "out")) check_output("--out", *out, input.files);
+  return write_document(arguments, format,
                         scaling::predict_scaling(input, "assay model --scale " + shell_word(name)),
                         "scaling", scaling::scaling_csv, scaling::render_scaling);
 }
 
-int model(const Given& given) {
-  const std::string format = read_choice(given, "format", {"terminal", "markdown", "json", "csv"});
-  if (const auto name = read_value(given, "scale")) return predict_scale(given, format, *name);
+int model(const Arguments& arguments) {
+  const std::string format =
+      read_choice(arguments, "format", {"terminal", "markdown", "json", "csv"});
+  if (const auto name = read_value(arguments, "scale"))
+    return predict_scale(arguments, format, *name);
   for (const char* needed : {"FILE", "--formula"})
-    if (read_values(given, std::string(needed).substr(*needed == '-' ? 2 : 0)).empty())
+    if (read_values(arguments, std::string(needed).substr(*needed == '-' ? 2 : 0)).empty())
       throw InputError(fmt::format(
           "{} is missing (a model of results needs results and a formula). Give it, or --scale.",
           needed));
   ModelOptions options;
-  options.formula = read_value(given, "formula").value_or("");
-  options.cluster = read_value(given, "cluster").value_or("");
-  for (const std::string& text : read_values(given, "reference"))
+  options.formula = read_value(arguments, "formula").value_or("");
+  options.cluster = read_value(arguments, "cluster").value_or("");
+  for (const std::string& text : read_values(arguments, "reference"))
     if (!options.references.insert(assignment("--reference", text)).second)
       throw InputError(
           fmt::format("--reference names {} twice. Give a single level for each column.",
                       assignment("--reference", text).first));
   // A prediction names each column once, so a repeated column begins the next prediction.
-  for (const std::string& text : read_values(given, "predict")) {
+  for (const std::string& text : read_values(arguments, "predict")) {
     const auto [column, value] = assignment("--predict", text);
     if (options.predictions.empty() || options.predictions.back().contains(column))
       options.predictions.emplace_back();
     options.predictions.back()[column] = value;
   }
-  options.command = model_command_line(given);
-  if (const auto out = read_value(given, "out"))
-    check_output("--out", *out, read_values(given, "FILE"));
-  Results results = load_results(with_baselines(read_values(given, "FILE")), keep_for_model);
+  options.command = model_command_line(arguments);
+  if (const auto out = read_value(arguments, "out"))
+    check_output("--out", *out, read_values(arguments, "FILE"));
+  Results results = load_results(with_baselines(read_values(arguments, "FILE")), keep_for_model);
   expect_one_statistics(results);
   try {
-    return write_document(given, format, make_model(std::move(results), options), "model",
+    return write_document(arguments, format, make_model(std::move(results), options), "model",
                           model_csv, render_model);
   } catch (const NothingToModel& nothing) {
     std::cerr << "assay: " << message_text(nothing.what()) << std::endl;

@@ -57,7 +57,7 @@ void check_name(const std::string& name) {
 }
 
 /// The text of a template for a backend of this name.
-std::string filled(const fs::path& file, const std::string& name) {
+std::string fill_template(const fs::path& file, const std::string& name) {
   std::string text = read_text_file(file, largest_hand_written);
   for (std::size_t at = 0; (at = text.find(placeholder, at)) != std::string::npos;
        at += name.size())
@@ -88,12 +88,12 @@ std::string next_commands(const std::string& name, std::string source) {
       name, place, program, measure.substr(end), install);
 }
 
-int new_backend(const Given& given) {
-  const std::string what = *read_value(given, "WHAT"), name = *read_value(given, "NAME");
+int new_backend(const Arguments& arguments) {
+  const std::string what = *read_value(arguments, "WHAT"), name = *read_value(arguments, "NAME");
   if (what != "backend")
-    throw InputError(unknown_name("thing", what, std::vector<std::string>{"backend"}));
+    throw InputError(explain_unknown_name("thing", what, std::vector<std::string>{"backend"}));
   const fs::path templates = data_folder("scripts/templates/backend");
-  const std::string kind = read_choice(given, "kind", template_kinds());
+  const std::string kind = read_choice(arguments, "kind", template_kinds());
   check_name(name);
   std::error_code error;
   if (!fs::create_directory(name, error) || error)
@@ -104,7 +104,7 @@ int new_backend(const Given& given) {
   Temporary folder{fs::absolute(name)};
   std::string source;
   for (const std::string& file : {std::string("CMakeLists.txt"), kind + ".cpp"}) {
-    source = filled(templates / file, name);
+    source = fill_template(templates / file, name);
     const std::string_view parts[] = {source};
     write_parts(folder.path() / file, parts);
   }

@@ -7,10 +7,11 @@ namespace assay {
 
 namespace {
 
-int placement(const Given& given) {
+int placement(const Arguments& arguments) {
   constexpr std::uint64_t most = 100'000;
-  const auto threads = static_cast<int>(read_whole_number(given, "threads", 0, most).value_or(0));
-  std::cout << make_line(placed_here(threads, read_value(given, "device").value_or("")))
+  const auto threads =
+      static_cast<int>(read_whole_number(arguments, "threads", 0, most).value_or(0));
+  std::cout << make_line(locate_process(threads, read_value(arguments, "device").value_or("")))
             << std::flush;  // a single write: ranks share a pipe
   return 0;
 }

@@ -21,11 +21,11 @@ namespace {
 /// The journal of a program that `assay run` did not start: x.json.journal.jsonl for x.json.
 const std::string program_suffix = ".journal.jsonl";
 
-int recover(const Given& given) {
-  const std::string journal = *read_value(given, "JOURNAL");
+int recover(const Arguments& arguments) {
+  const std::string journal = *read_value(arguments, "JOURNAL");
   const bool own = journal.ends_with(program_suffix) && journal.size() > program_suffix.size() &&
                    fs::path(journal).filename() != program_suffix;
-  const auto given_out = read_value(given, "out");
+  const auto given_out = read_value(arguments, "out");
   if (!given_out && !own)
     throw InputError(fmt::format(
         "--out is missing (the name {} does not contain the name of the result). Give a file; to "
@@ -49,8 +49,8 @@ int recover(const Given& given) {
   }
   const RunResult result = write_run_result(std::move(record), journal, out, {});
   if (own) remove_journal(journal);
-  std::cerr << fmt::format("assay recover: wrote {} to {}\n", counted(result.rows.size(), "row"),
-                           out.string());
+  std::cerr << fmt::format("assay recover: wrote {} to {}\n",
+                           format_count(result.rows.size(), "row"), out.string());
   return static_cast<int>(ExitCode::ok);
 }
 

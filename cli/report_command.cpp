@@ -13,14 +13,14 @@ namespace assay {
 
 namespace {
 
-int write_report(const Given& given) {
-  const std::string out = read_value(given, "out").value_or("report.html");
-  std::vector<std::string> inputs = read_values(given, "FILE");
-  for (const std::string& name : read_values(given, "baseline")) inputs.push_back(name);
+int write_report(const Arguments& arguments) {
+  const std::string out = read_value(arguments, "out").value_or("report.html");
+  std::vector<std::string> inputs = read_values(arguments, "FILE");
+  for (const std::string& name : read_values(arguments, "baseline")) inputs.push_back(name);
   check_output("--out", out, inputs);
-  ReportInput input = load_report(read_values(given, "FILE"));
-  input.title = read_value(given, "title").value_or("Assay report");
-  for (const std::string& name : read_values(given, "baseline"))
+  ReportInput input = load_report(read_values(arguments, "FILE"));
+  input.title = read_value(arguments, "title").value_or("Assay report");
+  for (const std::string& name : read_values(arguments, "baseline"))
     input.baselines.push_back(Baseline::load(name));
   const std::filesystem::path assets = data_folder("report");
   if (const std::string missing = plots_missing(assets); !missing.empty())

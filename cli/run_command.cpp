@@ -55,20 +55,20 @@ fs::path fresh_folder(RunPlan& plan) {
                                error ? error.message() : "too many folders have this name"));
 }
 
-fs::path choose_folder(const Given& given, RunPlan& plan) {
-  if (const auto out = read_value(given, "out")) return fs::absolute(*out).lexically_normal();
+fs::path choose_folder(const Arguments& arguments, RunPlan& plan) {
+  if (const auto out = read_value(arguments, "out")) return fs::absolute(*out).lexically_normal();
   return fresh_folder(plan);
 }
 
-RunTiming read_timing(const Given& given) {
+RunTiming read_timing(const Arguments& arguments) {
   RunTiming timing;
-  timing.max_time = read_seconds(given, "max-time");
-  timing.burn = read_seconds(given, "burn");
-  if (const auto text = read_value(given, "precision-target"))
+  timing.max_time = read_seconds(arguments, "max-time");
+  timing.burn = read_seconds(arguments, "burn");
+  if (const auto text = read_value(arguments, "precision-target"))
     timing.precision_target = precision_target_number("--precision-target", *text);
-  if (const auto count = read_whole_number(given, "min-samples", 1, most_samples))
+  if (const auto count = read_whole_number(arguments, "min-samples", 1, most_samples))
     timing.min_samples = static_cast<std::int64_t>(*count);
-  if (const auto text = read_value(given, "reference-budget"))
+  if (const auto text = read_value(arguments, "reference-budget"))
     timing.reference_budget = reference_budget_number("--reference-budget", *text);
   return timing;
 }
@@ -88,60 +88,62 @@ std::vector<std::string> ids_in(const std::string& file) {
 }
 
 /// The command line takes precedence over the suite.
-void set_launcher(RunPlan& plan, const Given& given) {
-  if (const auto launcher = read_value(given, "launcher"); launcher && Launcher::is_name(*launcher))
+void set_launcher(RunPlan& plan, const Arguments& arguments) {
+  if (const auto launcher = read_value(arguments, "launcher");
+      launcher && Launcher::is_name(*launcher))
     Launcher::load(*launcher).expect_allocation();
-  set_processes(plan, make_processes(process_request(given), plan.suite_settings.launch.shapes));
+  set_processes(plan,
+                make_processes(process_request(arguments), plan.suite_settings.launch.shapes));
 }
 
 /// A flag that changes nothing here is a slip, and is reported.
-void refuse_useless(const Given& given) {
-  if (given.contains("allow-mixed") && !given.contains("resume"))
+void refuse_useless(const Arguments& arguments) {
+  if (arguments.contains("allow-mixed") && !arguments.contains("resume"))
     throw InputError(
         "--allow-mixed cannot be used without --resume (a new run has nothing to mix with). Leave "
         "it "
         "out.");
-  if (given.contains("resume") && !given.contains("out"))
+  if (arguments.contains("resume") && !arguments.contains("out"))
     throw InputError(
         "--resume needs --out (the folder of the run that is to be resumed). Give both.");
-  if (given.contains("list"))
-    refuse_flags(given,
+  if (arguments.contains("list"))
+    refuse_flags(arguments,
                  {"dry-run", "out", "launches", "against", "guard", "resume", "allow-mixed",
                   "max-time", "precision-target", "min-samples", "burn", "reference-budget",
                   "no-ceilings", "seed", "baseline", "quiet", "verbose"},
                  "--list", "nothing is run");
-  if (given.contains("dry-run"))
-    refuse_flags(given, {"quiet", "verbose"}, "--dry-run", "nothing is run");
-  const auto launcher = read_value(given, "launcher");
-  if (launcher && given.contains("ranks") && names_ranks(launcher_words(*launcher)))
+  if (arguments.contains("dry-run"))
+    refuse_flags(arguments, {"quiet", "verbose"}, "--dry-run", "nothing is run");
+  const auto launcher = read_value(arguments, "launcher");
+  if (launcher && arguments.contains("ranks") && names_ranks(launcher_words(*launcher)))
     throw InputError(fmt::format(
         "--ranks and --launcher \"{}\" both give the number of processes. Leave one of them out.",
         *launcher));
 }
 
-RunPlan make_plan(const Given& given) {
-  RunPlan plan = plan_of_suite(*read_value(given, "SUITE"));
-  for (const auto& [flag, values] : given) plan.given.insert(flag);
-  set_launcher(plan, given);
+RunPlan make_plan(const Arguments& arguments) {
+  RunPlan plan = plan_of_suite(*read_value(arguments, "SUITE"));
+  for (const auto& [flag, values] : arguments) plan.given_flags.insert(flag);
+  set_launcher(plan, arguments);
   plan.campaign.launches = static_cast<int>(
-      read_whole_number(given, "launches", 1, 10000).value_or(plan.campaign.launches));
-  plan.campaign.seed = read_whole_number(given, "seed", 0, UINT64_MAX).value_or(1);
-  plan.timing = read_timing(given);
-  plan.site = given_site(given);
-  plan.scale = read_value(given, "scale").value_or("");
-  if (given.contains("allocator"))
-    plan.allocator = read_choice(given, "allocator", allocator_names());
-  set_timing(plan, read_seconds(given, "timeout"));
-  plan.filter = read_value(given, "filter").value_or("");
-  if (const auto file = read_value(given, "cases")) plan.ids = ids_in(*file);
-  if (given.contains("baseline")) plan.baselines = read_values(given, "baseline");
-  plan.command = command_line("assay run", {"SUITE"}, given);
-  if (given.contains("no-ceilings")) plan.ceilings = false;
-  plan.joint = given.contains("joint");
-  plan.resume = given.contains("resume");
-  plan.allow_mixed = given.contains("allow-mixed");
-  plan.campaign.talk = read_talk(given);
-  if (const auto time = read_value(given, "walltime"))
+      read_whole_number(arguments, "launches", 1, 10000).value_or(plan.campaign.launches));
+  plan.campaign.seed = read_whole_number(arguments, "seed", 0, UINT64_MAX).value_or(1);
+  plan.timing = read_timing(arguments);
+  plan.site = find_site(arguments);
+  plan.scale = read_value(arguments, "scale").value_or("");
+  if (arguments.contains("allocator"))
+    plan.allocator = read_choice(arguments, "allocator", allocator_names());
+  set_timing(plan, read_seconds(arguments, "timeout"));
+  plan.filter = read_value(arguments, "filter").value_or("");
+  if (const auto file = read_value(arguments, "cases")) plan.ids = ids_in(*file);
+  if (arguments.contains("baseline")) plan.baselines = read_values(arguments, "baseline");
+  plan.command = command_line("assay run", {"SUITE"}, arguments);
+  if (arguments.contains("no-ceilings")) plan.ceilings = false;
+  plan.joint = arguments.contains("joint");
+  plan.resume = arguments.contains("resume");
+  plan.allow_mixed = arguments.contains("allow-mixed");
+  plan.campaign.talk = read_verbosity(arguments);
+  if (const auto time = read_value(arguments, "walltime"))
     plan.campaign.deadline =
         std::chrono::steady_clock::now() + std::chrono::seconds(clock_time("--walltime", *time, 1));
   return plan;
@@ -168,17 +170,18 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
 }
 
 /// The command that decides between both builds, with fresh launches of the rows that it flags.
-std::string comparison_command(const Given& given, const std::string& folder) {
-  const auto launcher = read_value(given, "launcher");
+std::string comparison_command(const Arguments& arguments, const std::string& folder) {
+  const auto launcher = read_value(arguments, "launcher");
   return fmt::format("assay compare {} {} --vary software --confirm {} --base-build {}{}",
                      shell_word(folder + "/against"), shell_word(folder),
                      shell_word(folder + "/fresh"),
-                     shell_word(fs::absolute(*read_value(given, "against")).string()),
+                     shell_word(fs::absolute(*read_value(arguments, "against")).string()),
                      launcher ? " --launcher " + shell_word(*launcher) : "");
 }
 
 /// Prints the table of a finished run and what it found. The exit code of all.
-ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan, const Given& given) {
+ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan,
+              const Arguments& arguments) {
   const RunResult& own = results[0];
   const std::string folder = plan.campaign.folder.string();
   ExitCode code = print_result(own, plan.baselines, plan.site, folder);
@@ -186,15 +189,16 @@ ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan, const 
     for (const RunResult& result : results) {
       const Findings mixed = find_mixed(result);
       std::cout << mixed.text << std::flush;
-      code = gravest(code, mixed.code);
+      code = find_gravest(code, mixed.code);
     }
   if (results.size() > 1) {
     const Findings lost = find_lost(own, results[1], "the other build");
     std::cout << lost.text
               << fmt::format("against: {}/against/result.json\n{}compare: {}\n", folder,
-                             describe_software(results[1], own), comparison_command(given, folder))
+                             describe_software(results[1], own),
+                             comparison_command(arguments, folder))
               << std::flush;
-    code = gravest({code, lost.code, exit_code(results[1].rows)});
+    code = find_gravest({code, lost.code, exit_code(results[1].rows)});
   }
   if (std::ranges::none_of(own.rows, &Row::is_ok))
     std::cerr << "assay run: no row was measured (the reasons are in the table).\n";
@@ -202,72 +206,76 @@ ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan, const 
 }
 
 /// --list and --dry-run.
-int preview(const Given& given, std::vector<RunPlan> plans) {
+int preview(const Arguments& arguments, std::vector<RunPlan> plans) {
   try {
-    if (given.contains("list")) {
-      std::cout << listed(std::move(plans[0]));
+    if (arguments.contains("list")) {
+      std::cout << list_cases(std::move(plans[0]));
       return static_cast<int>(ExitCode::ok);
     }
-    if (const auto out = read_value(given, "out"))
+    if (const auto out = read_value(arguments, "out"))
       for (RunPlan& plan : plans)
         plan.campaign.folder = fs::absolute(*out) / (plan.campaign.label.empty() ? "" : "against");
     std::cout << dry_run(std::move(plans));
     return static_cast<int>(ExitCode::ok);
-  } catch (const Interrupted&) {
+  } catch (const Interruption&) {
     return static_cast<int>(ExitCode::failed);
   }
 }
 
 /// The flags, completed by those of --site for processes.
-Given at_site(const Given& given) {
-  const auto name = read_value(given, "site");
-  if (!name) return given;
-  return Site::load(*name).applied(given, given_suite(given).launch.several);
+Arguments at_site(const Arguments& arguments) {
+  const auto name = read_value(arguments, "site");
+  if (!name) return arguments;
+  return Site::load(*name).apply(arguments, read_suite_settings(arguments).launch.several);
 }
 
 /// One run. `node`: that runs it, of several that run at once.
-int run(const Given& given, const std::string& node = "") {
-  refuse_useless(given);
-  std::vector<RunPlan> plans{make_plan(given)};
+int run(const Arguments& arguments, const std::string& node = "") {
+  refuse_useless(arguments);
+  std::vector<RunPlan> plans{make_plan(arguments)};
   if (!node.empty()) plans[0].campaign.label = node + " ";
-  if (const auto other = read_value(given, "against")) plans.push_back(against(plans[0], *other));
+  if (const auto other = read_value(arguments, "against"))
+    plans.push_back(against(plans[0], *other));
   for (const RunPlan& plan : plans)
     check_suite_names(plan.suite, plan.campaign.suite_file, plan.programs);  // before anything else
-  if (given.contains("list") || given.contains("dry-run")) return preview(given, std::move(plans));
-  plans[0].campaign.folder = choose_folder(given, plans[0]);
+  if (arguments.contains("list") || arguments.contains("dry-run"))
+    return preview(arguments, std::move(plans));
+  plans[0].campaign.folder = choose_folder(arguments, plans[0]);
   if (plans.size() > 1) plans[1].campaign.folder = plans[0].campaign.folder / "against";
-  const auto history = read_value(given, "guard");
+  const auto history = read_value(arguments, "guard");
   if (history) check_guard(*history);
   ExitCode code = ExitCode::ok;
   try {
     const std::vector<RunResult> results = run_side_by_side(plans);
-    code = tell(results, plans[0], given);
-    if (history) code = gravest(code, guard(*history, results[0], plans[0]));
-  } catch (const Unfinished& end) {
+    code = tell(results, plans[0], arguments);
+    if (history) code = find_gravest(code, guard(*history, results[0], plans[0]));
+  } catch (const UnfinishedRun& end) {
     std::cerr << "assay run: " << end.what() << "\n";
     return static_cast<int>(ExitCode::failed);
   }
-  write_end(plans[0].campaign.folder, ended_with(static_cast<int>(code)));
+  write_end(plans[0].campaign.folder, make_end_text(static_cast<int>(code)));
   return static_cast<int>(code);
 }
 
 /// One run, or many at once.
-int run_or_many(const Given& line) {
+int run_or_many(const Arguments& line) {
   if (line.contains("as-node")) return run_as_node(line, run);  // a node of its own: no launcher
   if (line.contains("as-member"))
-    return run_as_member(line, [](const Given& member) { return run(member); });
-  const Given given = at_site(line);
-  refuse_beside_many(given);
-  refuse_beside_ensemble(given);
-  if (const auto out = read_value(given, "out"); out && !given.contains("list"))
-    check_run_folder(*out, named_by(given));
-  if (given.contains("ensemble")) return run_ensemble(given);
-  if (!given.contains("per-node") && !given.contains("pairs")) return run(given);
+    return run_as_member(line, [](const Arguments& member) { return run(member); });
+  const Arguments arguments = at_site(line);
+  refuse_beside_many(arguments);
+  refuse_beside_ensemble(arguments);
+  if (const auto out = read_value(arguments, "out"); out && !arguments.contains("list"))
+    check_run_folder(*out, list_names_in(arguments));
+  if (arguments.contains("ensemble")) return run_ensemble(arguments);
+  if (!arguments.contains("per-node") && !arguments.contains("pairs")) return run(arguments);
   try {
-    if (!given.contains("pairs")) return run_on_every_node(given);
-    return given.contains("per-node") ? run_on_nodes_and_pairs(given) : run_on_pairs(given);
-  } catch (const Interrupted& signal) {
-    const bool begun = given.contains("local-results") || any_run_below(*read_value(given, "out"));
+    if (!arguments.contains("pairs")) return run_on_every_node(arguments);
+    return arguments.contains("per-node") ? run_on_nodes_and_pairs(arguments)
+                                          : run_on_pairs(arguments);
+  } catch (const Interruption& signal) {
+    const bool begun =
+        arguments.contains("local-results") || any_run_below(*read_value(arguments, "out"));
     std::cerr << fmt::format("assay run: stopped by {}. {}\n", strsignal(signal.signal),
                              begun ? "Finished rows are kept; continue with the same command and "
                                      "--resume."
@@ -349,7 +357,7 @@ Command run_command() {
   return {
       "run",
       "Run a suite: each benchmark in its own process, supervised and resumable.",
-      grouped(
+      group_flags(
           {{"Cases", case_flags()},
            {"Processes", process_flags()},
            {"Nodes", node_flags()},

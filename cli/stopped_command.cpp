@@ -9,9 +9,9 @@ namespace assay {
 
 namespace {
 
-int stopped(const Given& given) {
+int stopped(const Arguments& arguments) {
   std::string answer = host_here() + " asked\n";
-  for (const Stopped& process : stopped_here(*read_value(given, "WORD")))
+  for (const StoppedProcess& process : find_stopped_here(*read_value(arguments, "WORD")))
     answer += fmt::format("{} stopped {} {}\n", process.host, process.process, process.rank);
   std::cout << answer << std::flush;  // a single write: several hosts share a pipe
   return 0;

@@ -16,15 +16,15 @@ namespace {
 
 const std::vector<std::string> formats = {"terminal", "markdown", "latex", "csv", "json"};
 
-TableOptions read_table_options(const Given& given, const std::string& format) {
+TableOptions read_table_options(const Arguments& arguments, const std::string& format) {
   TableOptions options;
   options.markdown = format == "markdown";
   options.latex = format == "latex";
-  options.by = read_value(given, "by").value_or("");
-  options.absolutes = given.contains("absolutes");
-  options.columns = read_values(given, "columns");
-  options.filter = read_values(given, "filter");
-  options.sort = read_value(given, "sort").value_or("");
+  options.by = read_value(arguments, "by").value_or("");
+  options.absolutes = arguments.contains("absolutes");
+  options.columns = read_values(arguments, "columns");
+  options.filter = read_values(arguments, "filter");
+  options.sort = read_value(arguments, "sort").value_or("");
   if (!options.columns.empty() && (format == "csv" || format == "json"))
     throw InputError("--columns cannot be used with --format " + format +
                      " (its fields are always the same). Leave one of them out.");
@@ -41,11 +41,11 @@ std::string render(const Results& results, const std::vector<Baseline>& baseline
 }
 
 /// Reads the files, after the check of --out against them and `others`.
-Results load_inputs(const Given& given, const std::vector<std::string>& files,
+Results load_inputs(const Arguments& arguments, const std::vector<std::string>& files,
                     const std::vector<std::string>& others = {}) {
   std::vector<std::string> inputs = files;
   inputs.insert(inputs.end(), others.begin(), others.end());
-  if (const auto out = read_value(given, "out")) check_output("--out", *out, inputs);
+  if (const auto out = read_value(arguments, "out")) check_output("--out", *out, inputs);
   return load_results(files);
 }
 
@@ -64,18 +64,19 @@ bool is_summary(const std::string& name) {
 }
 
 /// The first file is the name of a summary; the files after it are summarised.
-int summarise(const Given& given, std::vector<std::string> files, const std::string& format) {
+int summarise(const Arguments& arguments, std::vector<std::string> files,
+              const std::string& format) {
   refuse_flags(
-      given,
+      arguments,
       {"by", "filter", "sort", "columns", "absolutes", "layers", "epochs", "blame", "matrix"},
       "the summary " + files[0], "its lines are always the same");
   const SpeedupSummary summary = read_summary(files[0]);
   files.erase(files.begin());
   if (files.empty()) files = summary.systems;
-  std::vector<std::string> names = read_values(given, "baseline");
+  std::vector<std::string> names = read_values(arguments, "baseline");
   if (names.empty()) names = summary.baselines;
   const std::vector<Baseline> baselines = load_baselines(names);
-  emit(given, summary_table(summary, load_inputs(given, files, names), baselines, format));
+  emit(arguments, summary_table(summary, load_inputs(arguments, files, names), baselines, format));
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -109,35 +110,35 @@ const std::vector<View> views{{"blame",
                                layer_records,
                                layer_table}};
 
-int show(const View& view, const Given& given, const std::string& format) {
-  refuse_flags(given, view.refused, "--" + view.flag, view.why_refused);
-  const Results results = load_inputs(given, read_values(given, "FILE"));
-  const TableOptions options = read_table_options(given, format);
+int show(const View& view, const Arguments& arguments, const std::string& format) {
+  refuse_flags(arguments, view.refused, "--" + view.flag, view.why_refused);
+  const Results results = load_inputs(arguments, read_values(arguments, "FILE"));
+  const TableOptions options = read_table_options(arguments, format);
   if (format != "csv" && format != "json") {
-    emit(given, view.text(results, options));
+    emit(arguments, view.text(results, options));
     return static_cast<int>(ExitCode::ok);
   }
   const RecordList list = view.records(results, options);
-  emit(given, format == "csv" ? make_csv(list) : nlohmann::json(list.records).dump(1) + "\n");
+  emit(arguments, format == "csv" ? make_csv(list) : nlohmann::json(list.records).dump(1) + "\n");
   return static_cast<int>(ExitCode::ok);
 }
 
-int table(const Given& given) {
-  const std::string format = read_choice(given, "format", formats);
-  std::vector<std::string> files = read_values(given, "FILE");
-  if (is_summary(files.front())) return summarise(given, std::move(files), format);
+int table(const Arguments& arguments) {
+  const std::string format = read_choice(arguments, "format", formats);
+  std::vector<std::string> files = read_values(arguments, "FILE");
+  if (is_summary(files.front())) return summarise(arguments, std::move(files), format);
   for (const View& view : views)
-    if (given.contains(view.flag)) return show(view, given, format);
-  const TableOptions options = read_table_options(given, format);
-  std::vector<std::string> names = read_values(given, "baseline");
+    if (arguments.contains(view.flag)) return show(view, arguments, format);
+  const TableOptions options = read_table_options(arguments, format);
+  std::vector<std::string> names = read_values(arguments, "baseline");
   if (options.by == "system") {  // a system beside others is a result like theirs
     files.insert(files.end(), names.begin(), names.end());
     names.clear();
   }
   const std::vector<Baseline> baselines = load_baselines(names);
-  const Results results = load_inputs(given, files, names);
+  const Results results = load_inputs(arguments, files, names);
   if (!options.by.empty()) expect_one_statistics(results);
-  emit(given, render(results, baselines, options, format));
+  emit(arguments, render(results, baselines, options, format));
   return static_cast<int>(ExitCode::ok);
 }
 

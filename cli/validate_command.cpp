@@ -32,14 +32,14 @@ namespace {
 
 /// Checks what no schema knows: the benchmarks that there are, their dimensions and values, the
 /// baselines. Returns the number of cases.
-std::size_t checked_suite(const std::filesystem::path& file) {
+std::size_t check_suite(const std::filesystem::path& file) {
   const nlohmann::json suite = read_suite(file);
   check_suite_names(suite, file, executable_folder());
   prepare_parent();
   const Temporary scratch = make_scratch_folder();
   std::size_t cases = 0;
   for (const std::string& name : suite_benchmarks(suite))
-    cases += listed_cases(find_executable(name), std::filesystem::absolute(file), {},
+    cases += read_listing(find_executable(name), std::filesystem::absolute(file), {},
                           scratch.path() / name, std::chrono::seconds(60))
                  .cases.size();
   return cases;
@@ -86,7 +86,7 @@ void read_as(const std::string& kind, const std::filesystem::path& file) {
 }
 
 /// A description of a valid file: "assay-result/1, 12 rows". InputError for an invalid file.
-std::string validated(std::filesystem::path file) {
+std::string validate_file(std::filesystem::path file) {
   if (std::filesystem::is_directory(file) && std::filesystem::exists(file / "result.json"))
     file /= "result.json";
   const nlohmann::json document = read_head(file);
@@ -106,33 +106,34 @@ std::string validated(std::filesystem::path file) {
       read_ensemble(read_result(file), file.string());  // with the numbers of the rows
       more += ", ranking and models an hour recomputed";
     }
-    return fmt::format("{}, {}{}", name, counted(result.rows.size(), "row"), more);
+    return fmt::format("{}, {}{}", name, format_count(result.rows.size(), "row"), more);
   }
   if (kind == "assay-suite")
-    return fmt::format("{}, {}", name, counted(checked_suite(file), "case"));
+    return fmt::format("{}, {}", name, format_count(check_suite(file), "case"));
   if (kind == "assay-problems")
-    return fmt::format("{}, {}", name,
-                       counted(read_checked(file, "problems").at("problems").size(), "problem"));
+    return fmt::format(
+        "{}, {}", name,
+        format_count(read_checked(file, "problems").at("problems").size(), "problem"));
   std::vector<std::string> known;
   for (const std::string& name : json_names(data_folder("results-schema")))
     if (name.ends_with(".schema")) known.push_back("assay-" + name.substr(0, name.rfind('.')));
   if (std::find(known.begin(), known.end(), kind) == known.end())
-    throw InputError(
-        fmt::format("{} at /schema: {}", file.string(), unknown_name("schema", kind, known)));
+    throw InputError(fmt::format("{} at /schema: {}", file.string(),
+                                 explain_unknown_name("schema", kind, known)));
   read_as(kind.substr(std::string("assay-").size()), file);
   return name;
 }
 
-int validate(const Given& given) {
+int validate(const Arguments& arguments) {
   bool good = true;
-  const std::string ok = coloured("ok", colour_wanted(STDOUT_FILENO));
-  for (const std::string& file : read_values(given, "FILE")) {
+  const std::string ok = add_colour("ok", colour_wanted(STDOUT_FILENO));
+  for (const std::string& file : read_values(arguments, "FILE")) {
     try {
-      std::cout << fmt::format("{}: {} ({})\n", file, ok, validated(file)) << std::flush;
+      std::cout << fmt::format("{}: {} ({})\n", file, ok, validate_file(file)) << std::flush;
     } catch (const InputError& error) {
       good = false;
       std::cerr << "assay: " << message_text(error.what()) << std::endl;
-    } catch (const Interrupted&) {
+    } catch (const Interruption&) {
       return static_cast<int>(ExitCode::failed);
     }
     // The check of a suite blocks signals: SIGINT has no effect until it is asked for.

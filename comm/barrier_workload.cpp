@@ -48,7 +48,7 @@ class BarrierWorkload final : public Workload {
   Verification verify_before() override { return verify(); }
   Verification verify_after() override { return verify(); }
   ArrivalSource arrival_source() const override { return arrivals_; }
-  Executed executed() const override { return make_executed(settings_, *ranks_, call_); }
+  Execution execution() const override { return make_executed(settings_, *ranks_, call_); }
   std::map<std::string, double> work() const override { return {}; }
   std::map<std::string, double> setup() const override { return {}; }
 

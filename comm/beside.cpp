@@ -95,13 +95,14 @@ class BesideWorkload final : public VerifiedWorkload {
         ranks_->wait(sent);
       }
     } else {
-      Request told;
-      if (ranks_->rank() == first_aggressor) told = ranks_->receive(stop, 0, stop_tag, stream);
+      Request stop_request;
+      if (ranks_->rank() == first_aggressor)
+        stop_request = ranks_->receive(stop, 0, stop_tag, stream);
       do {
         half_->run(call_, stream);
         ++alltoalls_;
-      } while (half_->broadcast(ranks_->rank() == first_aggressor && ranks_->done(told) ? 1 : 0) ==
-               0);
+      } while (half_->broadcast(
+                   ranks_->rank() == first_aggressor && ranks_->done(stop_request) ? 1 : 0) == 0);
     }
     ranks_->barrier();
     ++runs_;
@@ -116,8 +117,8 @@ class BesideWorkload final : public VerifiedWorkload {
     }
   }
 
-  Executed describe() const override {
-    Executed ran = make_executed(settings_, *half_, call_);
+  Execution describe() const override {
+    Execution ran = make_executed(settings_, *half_, call_);
     ran.implementation += fmt::format(
         "; {} calls of every second rank alone, then beside alltoall of the others", beside_calls);
     ran.storage = name(own_.shape().type);

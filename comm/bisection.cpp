@@ -90,8 +90,8 @@ class BisectionWorkload final : public VerifiedWorkload {
     ++runs_;
   }
 
-  Executed describe() const override {
-    Executed ran;
+  Execution describe() const override {
+    Execution ran;
     ran.algorithm = settings_.algorithm;
     ran.implementation =
         fmt::format("{}: {} permutations, of a message there and one back, each after a barrier",

@@ -109,7 +109,7 @@ class CollectiveProblem final : public Problem {
 std::string why_not_problem(const CollectiveShape& shape);
 
 /// Checks every element of every output of rank `rank`: bit for bit, averages within 2 units in the
-/// last place. With wire compression (Executed::wire_bits), and for sums over too many ranks to be
+/// last place. With wire compression (Execution::wire_bits), and for sums over too many ranks to be
 /// exact, an error bound takes the place of equality (docs/method.md).
 /// `members`: the numbers by which the data of ranks are known, if they are a group of all ranks;
 /// empty: their own.

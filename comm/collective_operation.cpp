@@ -43,8 +43,8 @@ class CollectiveOperation final : public Operation {
     }
   }
 
-  Executed executed() const override {
-    Executed ran;
+  Execution execution() const override {
+    Execution ran;
     if (!is_exchange(problem_.shape().pattern)) {
       ran = make_executed(settings_, *ranks_, call_);
     } else {  // no call: messages of the transport
@@ -113,9 +113,9 @@ class CollectiveOperation final : public Operation {
 
 }  // namespace
 
-Executed make_executed(const CollectiveSettings& settings, const Communicator& ranks,
-                       const Call& call) {
-  Executed ran;
+Execution make_executed(const CollectiveSettings& settings, const Communicator& ranks,
+                        const Call& call) {
+  Execution ran;
   ranks.describe(call, ran);
   ran.algorithm = settings.algorithm;
   if (settings.algorithm != "library") ran.implementation += ", over " + settings.transport;

@@ -21,8 +21,8 @@ struct CollectiveSettings {
 
 /// The row's "executed" for this call: what the library reports or, for one of Assay's algorithms,
 /// its name and the types in which it reduces (comm/reduce.hpp).
-Executed make_executed(const CollectiveSettings& settings, const Communicator& ranks,
-                       const Call& call);
+Execution make_executed(const CollectiveSettings& settings, const Communicator& ranks,
+                        const Call& call);
 
 /// The tensors of this rank. `ranks` allocates registered ones, and must outlive the specs.
 std::vector<TensorSpec> collective_tensors(const CollectiveProblem& problem, Communicator& ranks,

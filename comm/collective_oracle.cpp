@@ -35,8 +35,8 @@ class CollectiveOracle final : public WholeOracle {
     if (shape_.pattern == Pattern::bisection) partners_ = pairings(shape_.ranks, shape_.rounds);
   }
 
-  int exact_magnitude(const Executed& executed) const override {
-    const int bits = count_bits(executed) - (sums() ? log2_up(adders(executed)) : 0);
+  int exact_magnitude(const Execution& execution) const override {
+    const int bits = count_bits(execution) - (sums() ? log2_up(adders(execution)) : 0);
     if (shape_.op == ReduceOp::average && sums()) return 0;  // their quotients are no integers
     return bits < 1 ? 0 : std::min(small, 1 << std::min(bits, 20));
   }
@@ -44,14 +44,14 @@ class CollectiveOracle final : public WholeOracle {
     return sums() ? 2147483647 / shape_.ranks : 2147483647;
   }
   /// No order of additions rounds a sum of all ranks' values that stays within the significand.
-  int fixed_bits(const TensorSpec&, const Executed& executed) const override {
-    if (!sums() || is_integer(shape_.type) || compressed(executed)) return 0;
-    return std::max(0, significand(shape_.type) - log2_up(adders(executed)));
+  int fixed_bits(const TensorSpec&, const Execution& execution) const override {
+    if (!sums() || is_integer(shape_.type) || compressed(execution)) return 0;
+    return std::max(0, significand(shape_.type) - log2_up(adders(execution)));
   }
   /// More ranks than a sum without rounding can have add up in turn, each group at other elements,
   /// with a bit more than the least.
-  int groups(const Executed& executed) const override {
-    if (!sums() || is_integer(shape_.type) || compressed(executed)) return 1;
+  int groups(const Execution& execution) const override {
+    if (!sums() || is_integer(shape_.type) || compressed(execution)) return 1;
     const int most = 1 << std::min(significand(shape_.type) - 1, 30);
     return shape_.ranks <= most ? 1 : (shape_.ranks + most / 2 - 1) / (most / 2);
   }
@@ -63,8 +63,9 @@ class CollectiveOracle final : public WholeOracle {
   }
 
   /// `indices` are consecutive (they come from whole()).
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
-              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution,
+              bool exact, std::span<const std::int64_t> indices,
+              std::span<Expected> expected) const override {
     if (indices.empty()) return;
     const std::int64_t first = indices.front();
     values_.resize(indices.size());
@@ -72,7 +73,7 @@ class CollectiveOracle final : public WholeOracle {
       inputs.at(output.name).fill(first, values_);
       for (std::size_t i = 0; i < values_.size(); ++i) expected[i] = {values_[i], 0, 0};
     } else if (reduces(shape_.pattern)) {
-      reduced(inputs, executed, exact, first, expected);
+      reduced(inputs, execution, exact, first, expected);
     } else {
       moved(inputs, first, expected);
     }
@@ -84,18 +85,18 @@ class CollectiveOracle final : public WholeOracle {
            (shape_.op == ReduceOp::sum || shape_.op == ReduceOp::average);
   }
   /// Ranks whose values add up at one element, at most.
-  int adders(const Executed& executed) const {
-    const int all = groups(executed);
+  int adders(const Execution& execution) const {
+    const int all = groups(execution);
     return (shape_.ranks + all - 1) / all;
   }
-  static bool compressed(const Executed& executed) { return executed.wire_bits.has_value(); }
-  static DataType find_wire(const Executed& executed) {
-    return *executed.wire_bits == significand(DataType::fp16) ? DataType::fp16 : DataType::bf16;
+  static bool compressed(const Execution& execution) { return execution.wire_bits.has_value(); }
+  static DataType find_wire(const Execution& execution) {
+    return *execution.wire_bits == significand(DataType::fp16) ? DataType::fp16 : DataType::bf16;
   }
   /// Bits that values keep on their way.
-  int count_bits(const Executed& executed) const {
+  int count_bits(const Execution& execution) const {
     const int own = significand(shape_.type);
-    return compressed(executed) ? std::min(own, *executed.wire_bits) : own;
+    return compressed(execution) ? std::min(own, *execution.wire_bits) : own;
   }
 
   Values sent_by(int rank, const Inputs& inputs) const {
@@ -104,7 +105,7 @@ class CollectiveOracle final : public WholeOracle {
     return all.of_rank(members_[static_cast<std::size_t>(rank)]);
   }
 
-  void reduced(const Inputs& inputs, const Executed& executed, bool exact, std::int64_t first,
+  void reduced(const Inputs& inputs, const Execution& execution, bool exact, std::int64_t first,
                std::span<Expected> expected) const {
     // A rank's receive buffer of its own begins with its own part.
     const bool own_part = shape_.pattern == Pattern::reduce_scatter && !shape_.in_place;
@@ -129,9 +130,9 @@ class CollectiveOracle final : public WholeOracle {
     const double mean = shape_.op == ReduceOp::average ? shape_.ranks : 1;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       expected[i].value /= mean;
-      const bool wired = compressed(executed) && !exact;
+      const bool wired = compressed(execution) && !exact;
       expected[i].max_bound = expected[i].rms_bound =
-          wired ? wire_bound(find_wire(executed), shape_.type, shape_.op, shape_.ranks,
+          wired ? wire_bound(find_wire(execution), shape_.type, shape_.op, shape_.ranks,
                              expected[i].value, sizes_[i])
                 : bound * sizes_[i] / mean;
     }

@@ -71,8 +71,8 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
       dimension::of_system(axis("algorithm", "algorithm; library: the transport's own",
                                 algorithm_names(), {"library"})),
       bytes,
-      determined_dimension("ranks", "r"),
-      determined_dimension("nodes", "n"),
+      make_determined_dimension("ranks", "r"),
+      make_determined_dimension("nodes", "n"),
       axis("op", "reduction operator", reduce_op_names(), {"sum"}, "sum"),
       axis("placement", "separate send and receive buffers, or one buffer for both",
            {"out_of_place", "in_place"}, {"out_of_place"}, "out_of_place"),
@@ -190,12 +190,12 @@ std::shared_ptr<const Problem> CollectivesBenchmark::problem(const Case& selecte
 Result<std::unique_ptr<Workload>> CollectivesBenchmark::prepare(const Case& wanted,
                                                                 CaseContext& context) const {
   static std::once_flag said;
-  if (launched().by.empty()) std::call_once(said, say_one_rank);
+  if (read_launch_info().by.empty()) std::call_once(said, say_one_rank);
   return collective_workload(wanted, typed_settings<CollectivesSettings>(wanted), context);
 }
 
 std::unique_ptr<Communicator> CollectivesBenchmark::connect(Plugins& plugins) const {
-  return launched_ranks(plugins);
+  return connect_launched_ranks(plugins);
 }
 
 }  // namespace assay

@@ -25,8 +25,8 @@ class ForwardingCommunicator : public Communicator {
   void prepare(const Call& call) override { under_.prepare(call); }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return under_.allocate(bytes); }
   std::size_t scratch_bytes() const override { return under_.scratch_bytes(); }
-  void describe(const Call& call, Executed& executed) const override {
-    under_.describe(call, executed);
+  void describe(const Call& call, Execution& execution) const override {
+    under_.describe(call, execution);
   }
   std::string tuning_settings() const override { return under_.tuning_settings(); }
   void run(const Call& call, Stream& stream) override { under_.run(call, stream); }

@@ -23,7 +23,7 @@ namespace {
 
 /// Agrees on a step that a single rank may refuse. A refusal by all ranks means unsupported; a
 /// refusal by some is an error, of which all ranks must know before the next collective call.
-std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) {
+std::optional<Unsupported> agree_on(const std::string& mine, Communicator& ranks) {
   const Agreement refusals(mine, ranks);
   if (refusals.all()) return Unsupported{mine};
   if (refusals.none()) return std::nullopt;
@@ -39,7 +39,7 @@ std::string find_reason(const Result<T>& result) {
 
 /// Runs a step on all ranks. If it throws on one rank, it throws on all.
 template <class T, class Step>
-Result<T> together(Communicator& ranks, const Step& step) {
+Result<T> run_together(Communicator& ranks, const Step& step) {
   std::string thrown;
   Result<T> result = Unsupported{""};
   try {
@@ -54,7 +54,7 @@ Result<T> together(Communicator& ranks, const Step& step) {
     throw CaseError(ranks.size() == 1
                         ? failures.text()
                         : fmt::format("rank {}: {}", failures.rank(), failures.text()));
-  if (auto refusal = agreed(find_reason(result), ranks)) return std::move(*refusal);
+  if (auto refusal = agree_on(find_reason(result), ranks)) return std::move(*refusal);
   return result;
 }
 
@@ -143,11 +143,13 @@ struct Groups {
   int own = 0;                 ///< the group of this rank
   std::vector<int> members{};  ///< of this rank's group
 };
-Groups make_groups(const CollectivesSettings& asked, const Communicator& ranks) {
-  Groups groups{asked.group, asked.rails};
+Groups make_groups(const CollectivesSettings& collectives, const Communicator& ranks) {
+  Groups groups{collectives.group, collectives.rails};
   if (groups.size == 0) return groups;
   const int count = ranks.size() / groups.size;
-  const auto group = [&](int rank) { return asked.rails ? rank % count : rank / groups.size; };
+  const auto group = [&](int rank) {
+    return collectives.rails ? rank % count : rank / groups.size;
+  };
   groups.own = group(ranks.rank());
   for (int rank = 0; rank < ranks.size(); ++rank)
     if (group(rank) == groups.own) groups.members.push_back(rank);
@@ -155,19 +157,19 @@ Groups make_groups(const CollectivesSettings& asked, const Communicator& ranks) 
 }
 
 /// Why these calls cannot be made in groups, or "".
-std::string why_not_groups(const CollectivesSettings& asked, const Connection& connection,
+std::string why_not_groups(const CollectivesSettings& collectives, const Connection& connection,
                            const Communicator& ranks) {
-  if (asked.group == 0) return "";
-  if (ranks.size() % asked.group != 0)
+  if (collectives.group == 0) return "";
+  if (ranks.size() % collectives.group != 0)
     return fmt::format("{} ranks cannot form groups of {}. Use --groups with a divisor.",
-                       ranks.size(), asked.group);
+                       ranks.size(), collectives.group);
   const bool other = connection.intra_node != "same";
-  if (asked.problem->shape().beside > 0)
+  if (collectives.problem->shape().beside > 0)
     return "--beside makes halves of all ranks. Use --groups 0.";
-  if (asked.problem->shape().pattern == Pattern::barrier || asked.replay || other)
-    return fmt::format("{} is of all ranks. Use --groups 0.", other          ? "--intra-node"
-                                                              : asked.replay ? "--replay"
-                                                                             : "a barrier");
+  if (collectives.problem->shape().pattern == Pattern::barrier || collectives.replay || other)
+    return fmt::format("{} is of all ranks. Use --groups 0.", other                ? "--intra-node"
+                                                              : collectives.replay ? "--replay"
+                                                                                   : "a barrier");
   return "";
 }
 
@@ -184,9 +186,9 @@ Result<Communicator*> join_transport(const std::string& name, const Connection& 
     return context.joined.emplace(key, context.ranks.split(0, context.ranks.rank()))
         .first->second.get();
   const Result<Backend*> opened =
-      together<Backend*>(context.ranks, [&] { return context.plugins.open(name); });
+      run_together<Backend*>(context.ranks, [&] { return context.plugins.open(name); });
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) return *refusal;
-  Result<std::unique_ptr<Communicator>> communicator = together<std::unique_ptr<Communicator>>(
+  Result<std::unique_ptr<Communicator>> communicator = run_together<std::unique_ptr<Communicator>>(
       context.ranks,
       [&] { return std::get<Backend*>(opened)->connect(connection.options, context.ranks); });
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
@@ -210,7 +212,7 @@ Result<Joined> join_all(const Connection& connection, CaseContext& context, cons
                                          "to select the GPU ({})",
                                          transport, device_owner, refusal->reason)}
                : *refusal;
-  const Result<Device*> device = together<Device*>(context.ranks, [&] {
+  const Result<Device*> device = run_together<Device*>(context.ranks, [&] {
     return std::get<Backend*>(context.plugins.open(device_owner))->device(connection.options);
   });
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
@@ -224,7 +226,7 @@ Result<Joined> join_all(const Connection& connection, CaseContext& context, cons
     if (!connection.all_staged) {
       std::unique_ptr<Communicator>& known =
           context.joined[fmt::format("{} {} staged", transport, connection.ranks_per_node)];
-      if (known == nullptr) known = staged(*joined.transport, *joined.device);
+      if (known == nullptr) known = make_staged(*joined.transport, *joined.device);
       joined.transport = known.get();
     }
   }
@@ -249,8 +251,7 @@ Result<Joined> join_all(const Connection& connection, CaseContext& context, cons
 
 }  // namespace
 
-Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
-                                                      CaseContext& context) {
+Result<std::unique_ptr<Communicator>> connect_ranks(const Options& options, CaseContext& context) {
   const Connection connection(options.settings);
   const std::string& name = connection.transport;
   if (name == gpu_transport && connection.has_wire)
@@ -261,11 +262,11 @@ Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
   const Result<Communicator*> joined = join_transport(name, connection, context);
   if (const auto* refusal = std::get_if<Unsupported>(&joined)) return *refusal;
   Communicator& transport = *std::get<Communicator*>(joined);
-  Result<std::unique_ptr<Communicator>> communicator = together<std::unique_ptr<Communicator>>(
+  Result<std::unique_ptr<Communicator>> communicator = run_together<std::unique_ptr<Communicator>>(
       context.ranks,
       [&] { return find_entry(connection.algorithm).make(transport, transport, options); });
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
-  return layered(std::move(std::get<std::unique_ptr<Communicator>>(communicator)), options);
+  return add_layers(std::move(std::get<std::unique_ptr<Communicator>>(communicator)), options);
 }
 
 JobNetwork job_network(const std::string& transport, Communicator* ranks) {
@@ -279,12 +280,12 @@ namespace {
 
 /// The source of the arrivals, which show who comes late to the calls; `transport` transfers the
 /// messages of these.
-ArrivalSource make_arrivals(const CollectivesSettings& asked, const Connection& connection,
+ArrivalSource make_arrivals(const CollectivesSettings& collectives, const Connection& connection,
                             Communicator& transport) {
   if (connection.on_gpu) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
-  if (asked.problem->shape().beside > 0 || asked.group > 0)
+  if (collectives.problem->shape().beside > 0 || collectives.group > 0)
     return {{}, "not all ranks make one call together"};
-  const Pattern pattern = asked.problem->shape().pattern;
+  const Pattern pattern = collectives.problem->shape().pattern;
   if (pattern == Pattern::broadcast || pattern == Pattern::reduce || pattern == Pattern::sendrecv)
     return {{}, fmt::format("in a {} not all ranks wait for the last one", name(pattern))};
   return {ArrivalSource::Kind::collective, "", job_network(connection.transport, &transport)};
@@ -307,9 +308,9 @@ std::string why_not_exchange(Pattern pattern, const Connection& connection) {
 }  // namespace
 
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
-                                                      const CollectivesSettings& asked,
+                                                      const CollectivesSettings& collectives,
                                                       CaseContext& context) {
-  const CollectiveProblem& problem = *asked.problem;
+  const CollectiveProblem& problem = *collectives.problem;
   const CollectiveShape& shape = problem.shape();
   if (std::string reason = why_not_problem(shape); !reason.empty())
     return Unsupported{std::move(reason)};
@@ -319,9 +320,9 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   const Connection connection(wanted.settings);
   const auto start = std::chrono::steady_clock::now();
 
-  if (std::string reason = why_not_groups(asked, connection, context.ranks); !reason.empty())
+  if (std::string reason = why_not_groups(collectives, connection, context.ranks); !reason.empty())
     return Unsupported{std::move(reason)};
-  const Groups groups = make_groups(asked, context.ranks);
+  const Groups groups = make_groups(collectives, context.ranks);
   const Result<Joined> all = join_all(connection, context, groups);
   if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
   const Joined& joined = std::get<Joined>(all);
@@ -337,7 +338,7 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   if (std::string reason = why_not_together(settings, connection); !reason.empty())
     return Unsupported{std::move(reason)};
   Result<std::unique_ptr<Communicator>> communicator =
-      together<std::unique_ptr<Communicator>>(context.ranks, [&] {
+      run_together<std::unique_ptr<Communicator>>(context.ranks, [&] {
         if (connection.is_staged) expect_room_to_stage(problem, connection, context);
         return find_entry(settings.algorithm)
             .make(*joined.transport, *joined.intra_node,
@@ -346,9 +347,9 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(*refusal);
   std::unique_ptr<Communicator> algorithm =
       std::move(std::get<std::unique_ptr<Communicator>>(communicator));
-  if (connection.all_staged) algorithm = staged(std::move(algorithm), *joined.device);
-  std::unique_ptr<Communicator> ranks = layered(std::move(algorithm), connection.options);
-  const std::optional<ReplaySettings>& replay = asked.replay;
+  if (connection.all_staged) algorithm = make_staged(std::move(algorithm), *joined.device);
+  std::unique_ptr<Communicator> ranks = add_layers(std::move(algorithm), connection.options);
+  const std::optional<ReplaySettings>& replay = collectives.replay;
   if (std::string reason =
           replay ? why_not_replay(problem, *replay, *ranks) : why_not_collective(problem, *ranks);
       !reason.empty())
@@ -369,13 +370,13 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
 
   if (shape.pattern == Pattern::barrier)
     return barrier_workload(std::move(ranks), context.ranks, *joined.device, settings,
-                            make_arrivals(asked, connection, *joined.transport));
+                            make_arrivals(collectives, connection, *joined.transport));
   OperationSetup setup;
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
   setup.ranks_here = connection.on_gpu ? 1 : context.ranks_here;  // ranks that share the memory
   setup.reference_budget = context.reference_budget;
-  setup.arrivals = make_arrivals(asked, connection, *joined.transport);
+  setup.arrivals = make_arrivals(collectives, connection, *joined.transport);
   const double create = seconds_since(start);
   if (replay)
     return replay_workload(

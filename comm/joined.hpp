@@ -20,7 +20,7 @@ inline constexpr const char* gpu_transport = "nccl";
 
 /// The ranks of `context`, connected by the settings transport, algorithm and wire of `options`,
 /// for calls on memory of the host, or, over gpu_transport, of the GPU of each rank. Collective.
-Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options, CaseContext& context);
+Result<std::unique_ptr<Communicator>> connect_ranks(const Options& options, CaseContext& context);
 
 /// The network of collectives over this transport (the setting), with its ranks; null: those that
 /// were launched.
@@ -28,7 +28,7 @@ JobNetwork job_network(const std::string& transport, Communicator* ranks);
 
 /// The workload of one case. Collective.
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
-                                                      const CollectivesSettings& asked,
+                                                      const CollectivesSettings& collectives,
                                                       CaseContext& context);
 
 }  // namespace assay

@@ -105,7 +105,7 @@ constexpr bool streams =
     16;
 
 /// True if all begin at the same place of a line.
-bool alike(std::span<std::byte* const> places) {
+bool are_alike(std::span<std::byte* const> places) {
   return std::all_of(places.begin(), places.end(), [&](const std::byte* place) {
     return before_streamed_line(place) == before_streamed_line(places.front());
   });
@@ -154,10 +154,10 @@ void combine_here(const Buffer& into, const Buffer& a, const Buffer& b, ReduceOp
       auto* const out = elements<Stored>(into);
       const auto *const x = elements<Stored>(a), *const y = elements<Stored>(b);
       if constexpr (streams<Format>)
-        if (!also.empty() && alike(also))
+        if (!also.empty() && are_alike(also))
           return each_streamed<Format>(out, x, y, into.count, also, apply);
       each<Format>(out, x, y, into.count, apply);
-      for (std::byte* const to : also) streamed_copy({to, into.count, into.type}, into);
+      for (std::byte* const to : also) copy_streamed({to, into.count, into.type}, into);
     });
   });
 }

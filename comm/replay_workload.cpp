@@ -155,8 +155,8 @@ class ReplayWorkload final : public VerifiedWorkload {
     }
   }
 
-  Executed describe() const override {
-    Executed ran = make_executed(settings_, ranks_, all_);
+  Execution describe() const override {
+    Execution ran = make_executed(settings_, ranks_, all_);
     ran.storage = name(problem_.shape().type);
     ran.numbers["tensors"] = static_cast<double>(replay_.counts.size());
     ran.numbers["compute_s"] = replay_.compute_seconds;

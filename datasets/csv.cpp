@@ -86,7 +86,7 @@ Record next_record(const DataFile& file, Characters& characters) {
       } else {
         inside = false;
       }
-    } else if (*letter == '"' && !field.quoted && without_blanks(field.text).empty()) {
+    } else if (*letter == '"' && !field.quoted && strip_blanks(field.text).empty()) {
       field = {"", true};
       inside = true;
     } else if (*letter == ',') {
@@ -98,7 +98,7 @@ Record next_record(const DataFile& file, Characters& characters) {
   if (inside)
     refuse(file, "a quoted name in its first line does not end. Close the quotation marks.");
   for (Field& field : record.fields)
-    if (!field.quoted) field.text = without_blanks(field.text);
+    if (!field.quoted) field.text = strip_blanks(field.text);
   record.end = characters.position();
   return record;
 }
@@ -225,7 +225,7 @@ class CsvTable final : public FileTable {
     for (std::int64_t column = 0; column < columns_; ++column) {
       const std::size_t comma = rest.find(',');
       const double number =
-          finite_number(file(), line.row, column, without_blanks(rest.substr(0, comma)));
+          finite_number(file(), line.row, column, strip_blanks(rest.substr(0, comma)));
       rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
       if (column != label_column_)
         *x++ = number;

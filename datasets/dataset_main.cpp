@@ -71,15 +71,15 @@ std::unique_ptr<Table> make_table(const std::string& text, std::uint64_t seed) {
   for (const auto& [name, kind] : kinds()) names.push_back(name);
   names.push_back("images");
   if (!kinds().contains(text.substr(0, colon)))
-    throw InputError(unknown_name("table", text.substr(0, colon), names) + " See --help.");
+    throw InputError(explain_unknown_name("table", text.substr(0, colon), names) + " See --help.");
   if (colon == text.npos)
     complain("has no size. Give rows and features, for example {}:n262144d250.", text);
   const Kind& kind = kinds().at(text.substr(0, colon));
   std::vector<std::string> fields = {"n", "d"};
   if (!kind.parameter.empty()) fields.push_back(kind.parameter);
-  const auto given = read_counts(text.substr(colon + 1), fields, fields, complain);
-  const SyntheticSize size{given.at("n"), given.at("d"), seed};
-  return kind.make(size, kind.parameter.empty() ? 0 : given.at(kind.parameter));
+  const auto counts = read_counts(text.substr(colon + 1), fields, fields, complain);
+  const SyntheticSize size{counts.at("n"), counts.at("d"), seed};
+  return kind.make(size, kind.parameter.empty() ? 0 : counts.at(kind.parameter));
 }
 
 /// Is it "images" or "images:n1000c10w500h375"?
@@ -88,11 +88,11 @@ bool is_images(const std::string& text) { return text.substr(0, text.find(':')) 
 /// A flag's value, or that of the command's help.
 class Values {
  public:
-  explicit Values(const Given& given) : given_(given) {}
+  explicit Values(const Arguments& counts) : arguments_(counts) {}
   bool has(const std::string& name) const { return !text(name, "").empty(); }
   std::string text(const std::string& name, const std::string& otherwise) const {
-    const auto entry = given_.find(name);
-    return entry == given_.end() || entry->second.empty() ? otherwise : entry->second.front();
+    const auto entry = arguments_.find(name);
+    return entry == arguments_.end() || entry->second.empty() ? otherwise : entry->second.front();
   }
   std::int64_t number(const std::string& name, const std::string& otherwise, std::uint64_t least,
                       std::uint64_t most) const {
@@ -101,12 +101,12 @@ class Values {
   std::string choice(const std::string& name, const std::vector<std::string>& valid) const {
     const std::string chosen = text(name, valid.front());
     if (std::find(valid.begin(), valid.end(), chosen) == valid.end())
-      throw InputError(unknown_name("--" + name, chosen, valid));
+      throw InputError(explain_unknown_name("--" + name, chosen, valid));
     return chosen;
   }
 
  private:
-  const Given& given_;
+  const Arguments& arguments_;
 };
 
 constexpr std::uint64_t most_images = std::uint64_t{1} << 40;
@@ -121,15 +121,15 @@ std::unique_ptr<ImageSource> make_images(const std::string& text, std::uint64_t 
   const bool table = values.has("from");
   if (colon == text.npos && !table)
     complain("has no size. Give the number of images, for example images:n1000, or --from FILE.");
-  std::map<std::string, std::int64_t> given;
+  std::map<std::string, std::int64_t> counts;
   if (colon != text.npos)
-    given = read_counts(
+    counts = read_counts(
         text.substr(colon + 1),
         table ? std::vector<std::string>{"n", "w"} : std::vector<std::string>{"n", "c", "w", "h"},
         table ? std::vector<std::string>{} : std::vector<std::string>{"n"}, complain);
   const auto field = [&](const std::string& name, std::int64_t otherwise) {
-    const auto entry = given.find(name);
-    return entry == given.end() ? otherwise : entry->second;
+    const auto entry = counts.find(name);
+    return entry == counts.end() ? otherwise : entry->second;
   };
   constexpr std::int64_t most_side = 1 << 14;
   const auto side = [&](const std::string& name, std::int64_t otherwise) {
@@ -138,7 +138,7 @@ std::unique_ptr<ImageSource> make_images(const std::string& text, std::uint64_t 
   };
   const std::int64_t first = values.number("first", "0", 0, most_images);
   if (table) return table_images(values.text("from", ""), first, field("n", 0), side("w", 0));
-  return generated_images(
+  return make_generated_images(
       {field("n", 1), field("c", 10), {side("w", 500), side("h", 375)}, seed, first});
 }
 
@@ -192,7 +192,7 @@ Command command() {
        "TABLE is images, perhaps with number and width: images:n500w16",
        "FILE", ""},
       {"--first", "number of the first image, or of the first row of --from", "N", "0"}};
-  command.flags = grouped({{"Options", command.flags}, {"Images", images}});
+  command.flags = group_flags({{"Options", command.flags}, {"Images", images}});
   command.examples = {{"assay-dataset classes:n1000d20 -o x.npy --labels y.npy",
                        "the table of `assay-svm --problem n1000d20`"},
                       {"assay-dataset clusters:n1000d20k16 --seed 7 -o clusters.npy",
@@ -226,7 +226,7 @@ void write_table(const std::string& text, std::uint64_t seed, const Values& valu
 
 int run(int argc, const char* const* argv) {
   int exit = 0;
-  const std::optional<Given> parsed = parse_command(command(), argc, argv, exit);
+  const std::optional<Arguments> parsed = parse_command(command(), argc, argv, exit);
   if (!parsed) return exit;
   const Values values(*parsed);
   const std::uint64_t seed = whole_number("--seed", values.text("seed", "1"), 0,
@@ -241,5 +241,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace assay
 
 int main(int argc, char** argv) {
-  return assay::guarded_main("assay-dataset", [&] { return assay::run(argc, argv); });
+  return assay::run_guarded("assay-dataset", [&] { return assay::run(argc, argv); });
 }

@@ -48,7 +48,7 @@ Format detect_format(const DataFile& file) {
 }
 
 /// The name without its index.
-std::unique_ptr<FileTable> opened(const std::string& path, const TableOptions& options) {
+std::unique_ptr<FileTable> open_format(const std::string& path, const TableOptions& options) {
   if (options.index_bytes < 1) throw std::invalid_argument("the index has a step below 1 byte");
   auto file = std::make_unique<DataFile>(path);
   const Format format = detect_format(*file);
@@ -67,7 +67,7 @@ std::unique_ptr<Table> open_table(const std::string& path, const TableOptions& o
   const std::unique_ptr<Communicator> alone = serial_communicator();
   Communicator& ranks = options.ranks != nullptr ? *options.ranks : *alone;
   std::unique_ptr<FileTable> table;
-  throw_on_all(ranks, [&] { table = opened(path, options); });
+  throw_on_all(ranks, [&] { table = open_format(path, options); });
   table->make_index(ranks);
   return table;
 }
@@ -84,13 +84,13 @@ void FileTable::make_index(Communicator& ranks) {
     readers.push_back(rank);
   }
   using nlohmann::json;
-  json told;
+  json summary;
   throw_on_all(ranks, [&] {
-    told["index"] = index_share(mine);
+    summary["index"] = index_share(mine);
     // A name may never be needed where nobody has to share the work.
-    told["hashes"] = ranks.size() > 1 ? file_->hashes(mine) : std::vector<std::string>{};
+    summary["hashes"] = ranks.size() > 1 ? file_->hashes(mine) : std::vector<std::string>{};
   });
-  const std::vector<json> all = allgather_json(told, ranks);
+  const std::vector<json> all = allgather_json(summary, ranks);
   throw_on_all(ranks, [&] {
     std::vector<std::vector<std::int64_t>> index;
     std::vector<std::string> hashes;

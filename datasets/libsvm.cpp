@@ -28,7 +28,7 @@ std::string_view next_word(std::string_view& rest) {
 
 /// The index of the row's last word, which is the largest; 0 where there is none.
 std::int64_t last_index(std::string_view row) {
-  const std::string_view text = without_blanks(row);
+  const std::string_view text = strip_blanks(row);
   const std::string_view word = text.substr(std::min(text.find_last_of(blanks) + 1, text.size()));
   if (word.size() == text.size()) return 0;  // the label alone
   return parse_number<std::int64_t>(word.substr(0, word.find(':'))).value_or(0);
@@ -46,14 +46,15 @@ class LibsvmTable final : public FileTable {
   /// The largest index, then the rows of each block.
   std::vector<std::int64_t> index_share(Share share) const override {
     std::atomic<std::int64_t> largest = 0;
-    std::vector<std::int64_t> told = rows_.count(share, [&](const TextRows::Line& line) {
-      const std::int64_t index = last_index(line.text);
-      std::int64_t known = largest;
-      while (index > known && !largest.compare_exchange_weak(known, index)) {
-      }
-    });
-    told.insert(told.begin(), largest);
-    return told;
+    std::vector<std::int64_t> largest_of_parts =
+        rows_.count(share, [&](const TextRows::Line& line) {
+          const std::int64_t index = last_index(line.text);
+          std::int64_t known = largest;
+          while (index > known && !largest.compare_exchange_weak(known, index)) {
+          }
+        });
+    largest_of_parts.insert(largest_of_parts.begin(), largest);
+    return largest_of_parts;
   }
 
   void set_index(const std::vector<std::vector<std::int64_t>>& of_shares) override {
@@ -91,7 +92,7 @@ class LibsvmTable final : public FileTable {
         refuse(file(), line.row, column,
                fmt::format("'{}' is not an index and a value with a colon between them. Correct "
                            "it.",
-                           shown(word)));
+                           printable_text(word)));
       if (*index < 1)
         refuse(file(), line.row, column,
                fmt::format("the index {} is below 1. Number the features from 1.", *index));

@@ -110,7 +110,7 @@ class Dictionary {
         std::find(std::begin(types), std::end(types), type.substr(1)) == std::end(types))
       refuse(file_, fmt::format("elements of type '{}' are not read (f4, f8, i1 to i8, u1 to u8 "
                                 "are). Convert the array, for example by astype('f8').",
-                                shown(type)));
+                                printable_text(type)));
     header.kind = type[1];
     header.item_size = type[2] - '0';
     if (type[0] == '|' && header.item_size > 1) damaged();

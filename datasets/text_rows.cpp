@@ -82,7 +82,7 @@ void TextRows::visit_block(std::int64_t block, std::int64_t row, const Visitor& 
     rest.remove_prefix(newline == rest.npos ? rest.size() : newline + 1);
     if (comment_ != '\0') line = line.substr(0, line.find(comment_));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!without_blanks(line).empty()) visitor({line, row++});
+    if (!strip_blanks(line).empty()) visitor({line, row++});
   }
 }
 
@@ -100,7 +100,7 @@ void TextRows::visit(std::int64_t first, std::int64_t count, const Visitor& visi
     refuse(file_, "rows have disappeared while it was read. Wait until it is complete.");
 }
 
-std::string_view without_blanks(std::string_view text) {
+std::string_view strip_blanks(std::string_view text) {
   constexpr std::string_view blanks = " \t\r";
   const std::size_t begin = text.find_first_not_of(blanks);
   if (begin == text.npos) return {};
@@ -119,10 +119,10 @@ double finite_number(const DataFile& file, std::int64_t row, std::int64_t column
   if (text.empty()) refuse(file, row, column, "the value is missing. Fill it in, or drop the row.");
   refuse(file, row, column,
          fmt::format("'{}' is not a {}number (fp64 is computed with). Replace it, or drop the row.",
-                     shown(text), number ? "finite " : ""));
+                     printable_text(text), number ? "finite " : ""));
 }
 
-std::string shown(std::string_view text) {
+std::string printable_text(std::string_view text) {
   std::string result(text.substr(0, 40));
   for (char& letter : result)
     if (letter < ' ' || letter > '~') letter = '?';

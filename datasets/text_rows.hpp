@@ -44,7 +44,7 @@ class TextRows {
   std::vector<std::int64_t> rows_before_{0};  ///< each block; the last is the number of all
 };
 
-std::string_view without_blanks(std::string_view text);
+std::string_view strip_blanks(std::string_view text);
 
 /// The number in the text, as std::from_chars reads it, after an optional plus sign; it may be
 /// infinite or NaN. Nothing if the text is not a number or exceeds the range of fp64.
@@ -55,6 +55,6 @@ double finite_number(const DataFile& file, std::int64_t row, std::int64_t column
                      std::string_view text);
 
 /// The text for a message: at most 40 characters, only printable ones.
-std::string shown(std::string_view text);
+std::string printable_text(std::string_view text);
 
 }  // namespace assay

@@ -5,12 +5,12 @@ namespace assay::formula {
 namespace {
 
 /// The extents of a descriptor; of dense layers images have one pixel.
-Fields extents(const Fields& given) {
-  const double ih = value(given, "ih", 1);
-  return {{"mb", value(given, "mb", 1)},
-          {"ic", value(given, "ic", 1)},
+Fields extents(const Fields& numbers) {
+  const double ih = value(numbers, "ih", 1);
+  return {{"mb", value(numbers, "mb", 1)},
+          {"ic", value(numbers, "ic", 1)},
           {"ih", ih},
-          {"iw", value(given, "iw", ih)},
+          {"iw", value(numbers, "iw", ih)},
           {"flops", 0}};
 }
 
@@ -40,15 +40,15 @@ Fields activation_amounts(const Operation& operation) {
 Fields dropout_amounts(const Operation& operation) {
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (bytes.input == 0) return {};
-  const Fields given = parse_fields(operation.descriptor);
-  Fields all = extents(given);
-  all["p"] = value(given, "p", 0.5);
-  all["key"] = value(given, "k", 0);
+  const Fields numbers = parse_fields(operation.descriptor);
+  Fields all = extents(numbers);
+  all["p"] = value(numbers, "p", 0.5);
+  all["key"] = value(numbers, "k", 0);
   all["bytes"] = bytes.input * 2 * elements(all) + 4;  // and the step
   return all;
 }
 
-const OfOperation of_activation("activation", activation_amounts),
+const OperationFormula of_activation("activation", activation_amounts),
     of_dropout("dropout", dropout_amounts);
 
 }  // namespace

@@ -81,8 +81,8 @@ void check_copy(const Claims& claims) {
                    "/rates/copy_bw", "at most 1.05 x link_bw of each path", "/executed/link_bw");
 }
 
-const OfBenchmark of_collectives("collectives", check_collective), of_input("input", check_input),
-    of_copy("copy", check_copy);
+const BenchmarkFormula of_collectives("collectives", check_collective),
+    of_input("input", check_input), of_copy("copy", check_copy);
 
 }  // namespace
 }  // namespace assay::formula

@@ -12,7 +12,7 @@ namespace {
 
 /// The quality of a network. A user's own network, whose name is not known here, has the one
 /// quality that its row tells.
-std::string expected_quality(const Claims& claims) {
+std::string find_expected_quality(const Claims& claims) {
   static const std::map<std::string, const char*> known{{"candle-p1b1", "correlation"},
                                                         {"candle-p1b2", "accuracy"},
                                                         {"deepcam", "iou"},
@@ -42,7 +42,7 @@ class Epochs {
  public:
   Epochs(const Claims& claims, double images)
       : claims_(claims),
-        quality_(expected_quality(claims)),
+        quality_(find_expected_quality(claims)),
         set_(open_set(claims.parameter("data"))),
         most_(claims.number("/parameters/epochs").value_or(0)),
         target_(claims.number("/parameters/target").value_or(0)),

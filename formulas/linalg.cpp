@@ -107,8 +107,8 @@ void check_peak(const Claims& claims) {
       fmt::format("{:g} threads x {:g} operations a cycle x {:.4g} Hz", *threads, cycle, *clock));
 }
 
-const OfOperation of_linalg("linalg", linalg_amounts), of_stream("stream", stream_amounts);
-const OfBenchmark of_peaks("stream", check_peak);
+const OperationFormula of_linalg("linalg", linalg_amounts), of_stream("stream", stream_amounts);
+const BenchmarkFormula of_peaks("stream", check_peak);
 
 }  // namespace
 }  // namespace assay::formula

@@ -14,15 +14,15 @@ bool is_training(const Operation& operation) {
 
 /// Logits and, in training, their gradients; a loss and a right or wrong prediction of a sample.
 Fields loss_amounts(const Operation& operation) {
-  const Fields given = parse_fields(operation.descriptor);
+  const Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("mb") || !given.contains("c") || bytes.input == 0) return {};
-  const double samples = given.at("mb"), classes = given.at("c"),
+  if (!numbers.contains("mb") || !numbers.contains("c") || bytes.input == 0) return {};
+  const double samples = numbers.at("mb"), classes = numbers.at("c"),
                passes = is_training(operation) ? 2 : 1,
-               biases = given.contains("nobias") ? 0 : classes;
+               biases = numbers.contains("nobias") ? 0 : classes;
   return {{"samples", samples},
           {"classes", classes},
-          {"smoothing", value(given, "ls", 0)},
+          {"smoothing", value(numbers, "ls", 0)},
           {"flops", 0},
           {"bytes", passes * (bytes.input * samples * classes + bytes.wide * biases) +
                         (2 * label_bytes + bytes.wide) * samples + (passes - 1) * bytes.wide}};
@@ -49,10 +49,10 @@ Fields pixel_loss_amounts(const Operation& operation) {
 
 /// Outputs, targets and, in training, gradients; a loss and a correlation of a sample.
 Fields squared_error_amounts(const Operation& operation) {
-  const Fields given = parse_fields(operation.descriptor);
+  const Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("mb") || !given.contains("f") || bytes.input == 0) return {};
-  const double samples = given.at("mb"), features = given.at("f"),
+  if (!numbers.contains("mb") || !numbers.contains("f") || bytes.input == 0) return {};
+  const double samples = numbers.at("mb"), features = numbers.at("f"),
                more = is_training(operation) ? 1 : 0;
   return {
       {"samples", samples},
@@ -66,36 +66,38 @@ Fields update_amounts(const Operation& operation) {
   const std::string rule = operation.descriptor.substr(0, operation.descriptor.find('_'));
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
   if (bytes.input == 0 || rule.size() == operation.descriptor.size()) return {};
-  const Fields given = parse_fields(operation.descriptor.substr(rule.size()));
+  const Fields numbers = parse_fields(operation.descriptor.substr(rule.size()));
   const bool rms = rule.ends_with("rmsprop"),
              adam = rule.find("adam") != std::string::npos || rule == "lamb";
-  const double n = value(given, "n", 0), narrow = bytes.input == 2 ? 2 : 0,
+  const double n = value(numbers, "n", 0), narrow = bytes.input == 2 ? 2 : 0,
                state = rms || adam ? 2 : 1;
   return {
       {"elements", n},
-      {"tensors", value(given, "t", 0)},
+      {"tensors", value(numbers, "t", 0)},
       {"flops", 0},
       // The rate, the loss scale and, of adam, the step; two norms and three counts.
       {"bytes", n * (bytes.wide * (3 + 2 * state) + narrow) + bytes.wide * (adam ? 3 : 2) + 5 * 8}};
 }
 
 Fields sum_amounts(const Operation& operation) {
-  const Fields given = parse_fields(operation.descriptor);
+  const Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("n") || bytes.input == 0) return {};
-  const double n = given.at("n");
+  if (!numbers.contains("n") || bytes.input == 0) return {};
+  const double n = numbers.at("n");
   return {{"n", n}, {"flops", 0}, {"bytes", 3 * bytes.input * n}};
 }
 
 Fields convert_amounts(const Operation& operation) {
-  const Fields given = parse_fields(operation.descriptor);
+  const Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("n") || bytes.input == 0) return {};
-  return {
-      {"n", given.at("n")}, {"flops", 0}, {"bytes", (bytes.input + bytes.output) * given.at("n")}};
+  if (!numbers.contains("n") || bytes.input == 0) return {};
+  return {{"n", numbers.at("n")},
+          {"flops", 0},
+          {"bytes", (bytes.input + bytes.output) * numbers.at("n")}};
 }
 
-const OfOperation of_loss("loss", loss_amounts), of_pixel_loss("pixel-loss", pixel_loss_amounts),
+const OperationFormula of_loss("loss", loss_amounts),
+    of_pixel_loss("pixel-loss", pixel_loss_amounts),
     of_squared_error("squared-error", squared_error_amounts), of_update("update", update_amounts),
     of_sum("sum", sum_amounts), of_convert("convert", convert_amounts);
 

@@ -13,19 +13,19 @@ struct Axis {
 
 /// The axis `letter` as benchdnn completes it. The padding after the input is what the last window
 /// needs.
-Axis read_axis(const Fields& given, const std::string& letter) {
+Axis read_axis(const Fields& numbers, const std::string& letter) {
   Axis axis;
-  axis.in = value(given, "i" + letter, 1);
-  axis.taps = value(given, "k" + letter, 1);
-  axis.stride = value(given, "s" + letter, 1);
-  axis.dilation = value(given, "d" + letter, 0);
+  axis.in = value(numbers, "i" + letter, 1);
+  axis.taps = value(numbers, "k" + letter, 1);
+  axis.stride = value(numbers, "s" + letter, 1);
+  axis.dilation = value(numbers, "d" + letter, 0);
   const double window = (axis.taps - 1) * (axis.dilation + 1) + 1;
-  axis.before = value(given, "p" + letter, 0);
-  if (!given.contains("o" + letter)) {
+  axis.before = value(numbers, "p" + letter, 0);
+  if (!numbers.contains("o" + letter)) {
     axis.out = std::floor((axis.in + 2 * axis.before - window) / axis.stride) + 1;
   } else {
-    axis.out = given.at("o" + letter);
-    if (!given.contains("p" + letter))
+    axis.out = numbers.at("o" + letter);
+    if (!numbers.contains("p" + letter))
       axis.before =
           std::max(0.0, std::trunc(((axis.out - 1) * axis.stride - axis.in + window) / 2));
   }
@@ -44,15 +44,16 @@ void add_axis(Fields& fields, const std::string& letter, const Axis& axis) {
 }
 
 Fields conv_amounts(const Operation& operation) {
-  const Fields given = parse_fields(operation.descriptor);
+  const Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("ic") || !given.contains("oc") || bytes.input == 0) return {};
-  const bool deep = given.contains("id"), high = given.contains("ih"), wide = given.contains("iw");
-  const Axis d = deep ? read_axis(given, "d") : Axis{};
-  const Axis h = high ? read_axis(given, "h") : deep ? d : Axis{};
-  const Axis w = wide ? read_axis(given, "w") : h;
-  const double g = value(given, "g", 1), mb = value(given, "mb", 2), ic = given.at("ic"),
-               oc = given.at("oc");
+  if (!numbers.contains("ic") || !numbers.contains("oc") || bytes.input == 0) return {};
+  const bool deep = numbers.contains("id"), high = numbers.contains("ih"),
+             wide = numbers.contains("iw");
+  const Axis d = deep ? read_axis(numbers, "d") : Axis{};
+  const Axis h = high ? read_axis(numbers, "h") : deep ? d : Axis{};
+  const Axis w = wide ? read_axis(numbers, "w") : h;
+  const double g = value(numbers, "g", 1), mb = value(numbers, "mb", 2), ic = numbers.at("ic"),
+               oc = numbers.at("oc");
   const double src = mb * ic * d.in * h.in * w.in, dst = mb * oc * d.out * h.out * w.out,
                weights = oc * (ic / g) * d.taps * h.taps * w.taps;
   Fields all{{"g", g}, {"mb", mb}, {"ic", ic}, {"oc", oc}};
@@ -68,24 +69,24 @@ Fields conv_amounts(const Operation& operation) {
 }
 
 Fields pool_amounts(const Operation& operation) {
-  Fields given = parse_fields(operation.descriptor);
+  Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("ih") || !given.contains("kh") || bytes.input == 0) return {};
-  given.emplace("ph", 0);  // padding is never derived
-  const Axis h = read_axis(given, "h");
+  if (!numbers.contains("ih") || !numbers.contains("kh") || bytes.input == 0) return {};
+  numbers.emplace("ph", 0);  // padding is never derived
+  const Axis h = read_axis(numbers, "h");
   bool square = true;
   for (const char* part : {"i", "k", "s", "p"}) {
     const std::string high = part + std::string("h"), wide = part + std::string("w");
-    if (given.contains(wide))
-      square = square && given.at(wide) == value(given, high, 1);
-    else if (given.contains(high))
-      given[wide] = given.at(high);
+    if (numbers.contains(wide))
+      square = square && numbers.at(wide) == value(numbers, high, 1);
+    else if (numbers.contains(high))
+      numbers[wide] = numbers.at(high);
   }
-  if (square) given.emplace("ow", h.out);
-  const Axis w = read_axis(given, "w");
-  const double planes = value(given, "mb", 1) * value(given, "ic", 1), src = planes * h.in * w.in,
-               dst = planes * h.out * w.out;
-  Fields all{{"mb", value(given, "mb", 1)}, {"ic", value(given, "ic", 1)}};
+  if (square) numbers.emplace("ow", h.out);
+  const Axis w = read_axis(numbers, "w");
+  const double planes = value(numbers, "mb", 1) * value(numbers, "ic", 1),
+               src = planes * h.in * w.in, dst = planes * h.out * w.out;
+  Fields all{{"mb", value(numbers, "mb", 1)}, {"ic", value(numbers, "ic", 1)}};
   add_axis(all, "h", h);
   add_axis(all, "w", w);
   all["flops"] = 0;
@@ -97,11 +98,11 @@ Fields pool_amounts(const Operation& operation) {
 }
 
 Fields norm_amounts(const Operation& operation) {
-  const Fields given = parse_fields(operation.descriptor);
+  const Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("ic") || !given.contains("ih") || bytes.input == 0) return {};
-  const double mb = value(given, "mb", 1), ic = given.at("ic"), ih = given.at("ih"),
-               iw = value(given, "iw", ih);
+  if (!numbers.contains("ic") || !numbers.contains("ih") || bytes.input == 0) return {};
+  const double mb = value(numbers, "mb", 1), ic = numbers.at("ic"), ih = numbers.at("ih"),
+               iw = value(numbers, "iw", ih);
   const std::string fusion = operation.setting("fusion");
   const bool backward = operation.setting("direction") == "backward", adds = fusion == "add_relu",
              rectifies = adds || fusion == "relu";
@@ -118,14 +119,14 @@ Fields norm_amounts(const Operation& operation) {
 }
 
 Fields concat_amounts(const Operation& operation) {
-  const Fields given = parse_fields(operation.descriptor);
+  const Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("ca") || !given.contains("ih") || bytes.input == 0) return {};
-  Fields all = given;
-  const double pixels =
-      value(given, "mb", 1) * given.at("ih") * (all["iw"] = value(given, "iw", given.at("ih")));
+  if (!numbers.contains("ca") || !numbers.contains("ih") || bytes.input == 0) return {};
+  Fields all = numbers;
+  const double pixels = value(numbers, "mb", 1) * numbers.at("ih") *
+                        (all["iw"] = value(numbers, "iw", numbers.at("ih")));
   double channels = 0;
-  for (const auto& [name, count] : given)
+  for (const auto& [name, count] : numbers)
     if (name.size() == 2 && name.starts_with('c')) channels += count;
   all["flops"] = 0;
   all["bytes"] = 2 * bytes.input * channels * pixels;  // read, and written
@@ -145,31 +146,32 @@ Fields resize_amounts(const Operation& operation) {
 }
 
 Fields gemm_amounts(const Operation& operation) {
-  const Fields given = parse_fields(operation.descriptor);
+  const Fields numbers = parse_fields(operation.descriptor);
   const ElementBytes bytes = element_bytes(operation.setting("precision"));
-  if (!given.contains("m") || !given.contains("n") || !given.contains("k") || bytes.input == 0)
+  if (!numbers.contains("m") || !numbers.contains("n") || !numbers.contains("k") ||
+      bytes.input == 0)
     return {};
-  const double m = given.at("m"), n = given.at("n"), k = given.at("k"),
-               batch = value(given, "b", 1), beta = value(given, "beta", 0);
-  const bool both = given.contains("tatb"), ta = both || given.contains("ta"),
-             tb = both || given.contains("tb");
+  const double m = numbers.at("m"), n = numbers.at("n"), k = numbers.at("k"),
+               batch = value(numbers, "b", 1), beta = value(numbers, "beta", 0);
+  const bool both = numbers.contains("tatb"), ta = both || numbers.contains("ta"),
+             tb = both || numbers.contains("tb");
   return {{"m", m},
           {"n", n},
           {"k", k},
           {"batch", batch},
           {"ta", ta ? 1 : 0},
           {"tb", tb ? 1 : 0},
-          {"lda", value(given, "lda", ta ? k : m)},
-          {"ldb", value(given, "ldb", tb ? n : k)},
-          {"ldc", value(given, "ldc", m)},
-          {"alpha", value(given, "alpha", 1)},
+          {"lda", value(numbers, "lda", ta ? k : m)},
+          {"ldb", value(numbers, "ldb", tb ? n : k)},
+          {"ldc", value(numbers, "ldc", m)},
+          {"alpha", value(numbers, "alpha", 1)},
           {"beta", beta},
           {"flops", 2 * m * n * k * batch},
           {"bytes",
            batch * (bytes.input * (m * k + k * n) + bytes.output * m * n * (beta == 0 ? 1 : 2))}};
 }
 
-const OfOperation of_conv("conv", conv_amounts), of_pool("pool", pool_amounts),
+const OperationFormula of_conv("conv", conv_amounts), of_pool("pool", pool_amounts),
     of_norm("norm", norm_amounts), of_concat("concat", concat_amounts),
     of_resize("resize", resize_amounts), of_gemm("gemm", gemm_amounts);
 

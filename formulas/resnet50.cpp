@@ -89,8 +89,8 @@ void check_update(const Claims& claims, const std::string& place, const Network&
   if (rule.empty()) return;
   claims.require(text.starts_with(rule + "_n"), place + "/problem", rule + "_n…",
                  "/parameters/optimizer");
-  const Fields given = parse_fields(text.substr(rule.size()));
-  const double n = value(given, "n", 0), padding = 64 * value(given, "t", 0);
+  const Fields numbers = parse_fields(text.substr(rule.size()));
+  const double n = value(numbers, "n", 0), padding = 64 * value(numbers, "t", 0);
   claims.require(n >= network.parameters && n <= network.parameters + padding, place + "/problem",
                  fmt::format("{:g} elements or, with padding, a few more", network.parameters),
                  "parameters of the network");
@@ -115,11 +115,11 @@ void check_update(const Claims& claims, const std::string& place, const Network&
                second = rms ? option(claims, "alpha", 0.99) : option(claims, "beta2", 0.999),
                epsilon = option(claims, "epsilon", 1e-8), weight_decay = read_weight_decay(claims);
   claims.require((!(rms || moments) ||
-                  (value(given, "s", -1) == second && value(given, "eps", -1) == epsilon)),
+                  (value(numbers, "s", -1) == second && value(numbers, "eps", -1) == epsilon)),
                  place + "/problem", fmt::format("s{}eps{}", second, epsilon),
                  "/parameters/beta2, alpha, epsilon");
-  claims.require(value(given, "m", -1) == first && value(given, "wd", -1) == weight_decay &&
-                     (!adapts || value(given, "c", -1) == trust_coefficient),
+  claims.require(value(numbers, "m", -1) == first && value(numbers, "wd", -1) == weight_decay &&
+                     (!adapts || value(numbers, "c", -1) == trust_coefficient),
                  place + "/problem",
                  fmt::format("m{}wd{}{}", first, weight_decay,
                              adapts ? fmt::format("c{}", trust_coefficient) : ""),
@@ -305,7 +305,7 @@ void check_train(const Claims& claims) {
   check_network(claims, network, shape, names);
 }
 
-const OfBenchmark of_resnet50("resnet50", check_resnet50), of_train("train", check_train);
+const BenchmarkFormula of_resnet50("resnet50", check_resnet50), of_train("train", check_train);
 
 }  // namespace
 }  // namespace assay::formula

@@ -90,7 +90,7 @@ Fields rnn_amounts(const Operation& operation) {
           {"bytes", bytes}};
 }
 
-const OfOperation of_rnn("rnn", rnn_amounts);
+const OperationFormula of_rnn("rnn", rnn_amounts);
 
 }  // namespace
 }  // namespace assay::formula

@@ -5,17 +5,18 @@ namespace assay::formula {
 namespace {
 
 void check_io(const Claims& claims) {
-  const Fields given = parse_fields(claims.text("/problem/descriptor"));
+  const Fields numbers = parse_fields(claims.text("/problem/descriptor"));
   const std::string operation = claims.parameter("operation");
   const auto ranks = claims.number("/parameters/ranks");
-  if (given.empty() || !ranks) return;
-  const double count = value(given, "n", 0) * *ranks;
+  if (numbers.empty() || !ranks) return;
+  const double count = value(numbers, "n", 0) * *ranks;
   if (operation == "metadata") {
     claims.expect("/problem/amounts/files_per_s", count, "files of all ranks");
     return;
   }
   const bool random = operation == "random";
-  const double bytes = random ? count * value(given, "kib", 0) * 1024 : value(given, "mb", 0) * 1e6;
+  const double bytes =
+      random ? count * value(numbers, "kib", 0) * 1024 : value(numbers, "mb", 0) * 1e6;
   claims.expect("/problem/bytes", bytes, "bytes of all ranks");
   claims.expect("/problem/amounts/bytes_per_s", bytes, "bytes of all ranks");
   if (random) claims.expect("/problem/amounts/reads_per_s", count, "reads of all ranks");
@@ -29,7 +30,7 @@ void check_io(const Claims& claims) {
   }
 }
 
-const OfBenchmark of_io("io", check_io);
+const BenchmarkFormula of_io("io", check_io);
 
 }  // namespace
 }  // namespace assay::formula

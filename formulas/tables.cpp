@@ -17,12 +17,12 @@ struct Table {
 
 /// Nothing if the row is not of a whole analysis. Checks what all analyses have.
 std::optional<Table> check_table(const Claims& claims) {
-  const Fields given = parse_fields(claims.text("/problem/descriptor"));
+  const Fields numbers = parse_fields(claims.text("/problem/descriptor"));
   const double element = element_bytes(claims.parameter("precision")).input;
-  if (claims.find("/problem/size") == nullptr || !given.contains("n") || !given.contains("d") ||
+  if (claims.find("/problem/size") == nullptr || !numbers.contains("n") || !numbers.contains("d") ||
       element == 0)
     return std::nullopt;
-  const Table table{given.at("n"), given.at("d"), given.at("n") * given.at("d") * element};
+  const Table table{numbers.at("n"), numbers.at("d"), numbers.at("n") * numbers.at("d") * element};
   const std::string origin = "n x d elements of the descriptor";
   claims.expect("/problem/n", table.n, origin);
   claims.expect("/problem/d", table.d, origin);
@@ -147,7 +147,7 @@ void check_svm(const Claims& claims) {
                    fmt::format("at least {:g}", least), "evaluations of all rows");
 }
 
-const OfBenchmark of_kmeans("kmeans", check_kmeans), of_pca("pca", check_pca),
+const BenchmarkFormula of_kmeans("kmeans", check_kmeans), of_pca("pca", check_pca),
     of_svm("svm", check_svm);
 
 }  // namespace

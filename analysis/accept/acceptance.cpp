@@ -29,7 +29,7 @@ std::string why_disturbed(const NodeRow& row) {
 }
 
 /// True if a finding of the node tells why its rows are not comparable.
-bool told_by_the_node(const JudgedRow& row) {
+bool is_described_by_node(const JudgedRow& row) {
   return row.verdict == not_comparable && row.reason.starts_with(not_comparable_text);
 }
 
@@ -73,11 +73,11 @@ void conclude(JudgedNode& node) {
   };
   for (const Check& finding : node.health.findings) take(finding, finding.criterion);
   for (const JudgedRow& row : node.rows) {
-    if (!told_by_the_node(row)) take(row, row.id);
+    if (!is_described_by_node(row)) take(row, row.id);
     if (row.ratio) ratios.push_back(*row.ratio);
   }
   if (node.verdict > pass && count > 1)
-    node.reason += fmt::format(" (and {})", counted(count - 1, "more finding"));
+    node.reason += fmt::format(" (and {})", format_count(count - 1, "more finding"));
   if (node.rows.empty()) {
     node.verdict = missing;
     node.reason = no_result;
@@ -136,7 +136,7 @@ class FleetJudge {
     }
   }
 
-  void raise(ExitCode code) { result_.exit_code = gravest(result_.exit_code, code); }
+  void raise(ExitCode code) { result_.exit_code = find_gravest(result_.exit_code, code); }
 
   Check check_status(const NodeRow& row) {
     Check check{present_text};
@@ -239,7 +239,7 @@ class FleetJudge {
     judged.reason = worst.reason;
     if (judged.verdict > pass && !is_told_once(judged.reason) && row.pairs > 0)
       judged.reason +=
-          fmt::format("; in the best of its {}, {}", counted(row.pairs, "pair"), row.pair);
+          fmt::format("; in the best of its {}, {}", format_count(row.pairs, "pair"), row.pair);
   }
 
   void check_limits(std::vector<Check>& checks, const std::string& id, const NodeRow& row) const {
@@ -321,11 +321,11 @@ class FleetJudge {
     if (fleet_.ids.empty() && fleet_.multi_node.empty())
       add_unmet("rows", "no row of any node is judged");
     if (nodes != wanted)
-      add_unmet(
-          counted(wanted, "node"),
-          nodes < wanted
-              ? fmt::format("{} with results, {} missing", counted(nodes, "node"), wanted - nodes)
-              : fmt::format("{} with results, which is more", counted(nodes, "node")));
+      add_unmet(format_count(wanted, "node"),
+                nodes < wanted
+                    ? fmt::format("{} with results, {} missing", format_count(nodes, "node"),
+                                  wanted - nodes)
+                    : fmt::format("{} with results, which is more", format_count(nodes, "node")));
     if (const auto& unexpected = fleet_.unexpected; !unexpected.empty())
       add_unmet(
           "nodes by name",

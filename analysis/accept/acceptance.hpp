@@ -61,14 +61,14 @@ struct Acceptance {
     std::size_t rank = 0;  ///< 1 is the slowest
     std::optional<double> deviation{};
   };
-  struct Unmet {
+  struct UnmetCriterion {
     std::string criterion, reason;
     NodeVerdict verdict = NodeVerdict::missing;
   };
-  struct Unmatched {
+  struct UnmatchedCriterion {
     std::string criterion, reason;
   };
-  struct NotJudged {
+  struct UnjudgedRow {
     std::string id, reason;
   };
   struct Summary {
@@ -86,10 +86,10 @@ struct Acceptance {
   std::vector<Case> judged{};
   std::vector<JudgedNode> nodes{};
   std::vector<Straggler> stragglers{};
-  std::vector<Unmet> unmet{};
-  std::vector<Unmatched> optional_unmatched{};
+  std::vector<UnmetCriterion> unmet{};
+  std::vector<UnmatchedCriterion> optional_unmatched{};
   std::vector<std::string> unexpected{};
-  std::vector<NotJudged> not_judged{};
+  std::vector<UnjudgedRow> not_judged{};
   Summary summary{};
   ExitCode exit_code = ExitCode::ok;
 };

@@ -117,9 +117,9 @@ class Reader {
 
   void read_rule(const json& entry, const std::string& at, HealthRule& rule) const {
     FieldReader fields(entry);
-    std::string pointer, asked = "both";
+    std::string pointer, times = "both";
     std::optional<double> least, most, growth;
-    fields.always("quantity", pointer, "when", asked);
+    fields.always("quantity", pointer, "when", times);
     fields.optional("at_least", least, "at_most", most, "grows_at_most", growth);
     fields.optional("required", rule.required, "optional", rule.optional);
     try {
@@ -131,16 +131,17 @@ class Reader {
     }
     rule.from_noise = pointer.starts_with("/load") || pointer == "/steal_s";
     const std::string text = words(pointer);
-    using When = StateLimit::When;
-    for (const auto& [when, name] : {std::pair{When::before, "before"}, {When::after, "after"}}) {
+    using Moment = StateLimit::Moment;
+    for (const auto& [when, name] :
+         {std::pair{Moment::before, "before"}, {Moment::after, "after"}}) {
       const std::string state = fmt::format("{} {} the run", text, name);
-      if (asked != name && asked != "both") continue;
+      if (times != name && times != "both") continue;
       if (least) rule.limits.push_back({state + bounds(least, {}), when, *least, false});
       if (most) rule.limits.push_back({state + bounds({}, most), when, *most});
     }
     if (growth)
       rule.limits.push_back(
-          {fmt::format("{} grows at most {:g}", text, *growth), When::growth, *growth});
+          {fmt::format("{} grows at most {:g}", text, *growth), Moment::growth, *growth});
   }
 
   void read_rule(const json& entry, const std::string&, DeviceRule& rule) const {
@@ -174,18 +175,18 @@ bool Criteria::includes(const std::string& id) const {
 }
 
 namespace {
-std::filesystem::path shipped() { return data_folder("suites") / "criteria"; }
+std::filesystem::path criteria_folder() { return data_folder("suites") / "criteria"; }
 }  // namespace
 
-std::vector<std::string> criteria_names() { return json_names(shipped()); }
+std::vector<std::string> criteria_names() { return json_names(criteria_folder()); }
 
 std::filesystem::path find_criteria(const std::string& name) {
   if (std::filesystem::exists(name) && !std::filesystem::is_directory(name)) return name;
-  const std::filesystem::path file = shipped() / (name + ".json");
+  const std::filesystem::path file = criteria_folder() / (name + ".json");
   if (std::filesystem::is_regular_file(file)) return file;
-  throw InputError(unknown_name("criteria", name, criteria_names()) +
-                   " Criteria are a JSON file, or the name of a file in " + shipped().string() +
-                   ".");
+  throw InputError(explain_unknown_name("criteria", name, criteria_names()) +
+                   " Criteria are a JSON file, or the name of a file in " +
+                   criteria_folder().string() + ".");
 }
 
 Criteria read_criteria(const std::filesystem::path& file) { return Reader(file).read(); }

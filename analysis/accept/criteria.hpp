@@ -43,9 +43,9 @@ struct SpreadRule : RowCriterion {
 
 /// A limit of a state, before or after the run, or of its growth meanwhile.
 struct StateLimit {
-  enum class When { before, after, growth };
+  enum class Moment { before, after, growth };
   std::string criterion;  ///< "load per core (last minute) before the run at most 0.25"
-  When when = When::before;
+  Moment when = Moment::before;
   double limit = 0;
   bool at_most = true;
 };

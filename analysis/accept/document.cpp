@@ -52,15 +52,15 @@ static void visit_fields(SameAs<Acceptance::Straggler> auto& straggler, auto& fi
   fields.nullable("deviation", straggler.deviation);
 }
 
-static void visit_fields(SameAs<Acceptance::Unmet> auto& unmet, auto& fields) {
+static void visit_fields(SameAs<Acceptance::UnmetCriterion> auto& unmet, auto& fields) {
   fields.always("criterion", unmet.criterion, "reason", unmet.reason, "verdict", unmet.verdict);
 }
 
-static void visit_fields(SameAs<Acceptance::Unmatched> auto& unmatched, auto& fields) {
+static void visit_fields(SameAs<Acceptance::UnmatchedCriterion> auto& unmatched, auto& fields) {
   fields.always("criterion", unmatched.criterion, "reason", unmatched.reason);
 }
 
-static void visit_fields(SameAs<Acceptance::NotJudged> auto& row, auto& fields) {
+static void visit_fields(SameAs<Acceptance::UnjudgedRow> auto& row, auto& fields) {
   fields.always("id", row.id, "reason", row.reason);
 }
 

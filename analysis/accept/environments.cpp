@@ -182,7 +182,7 @@ std::vector<Check> compare(const std::string& name, const PartByHash& own,
   };
   if (own.contains(no_hash)) return {finding(unknown, "its environment has no hash")};
   std::vector<Check> findings;
-  std::set<std::string> told;
+  std::set<std::string> written;
   bool other = false;
   for (const auto& [hash, part] : own) {
     if (most.contains(hash)) continue;
@@ -197,7 +197,7 @@ std::vector<Check> compare(const std::string& name, const PartByHash& own,
       first = false;
     }
     for (const auto& [field, text] : difference_texts(std::move(least)))
-      if (told.insert(text).second)
+      if (written.insert(text).second)
         findings.push_back(finding(not_comparable, not_comparable_text + text, field));
   }
   if (other && findings.empty())
@@ -217,7 +217,8 @@ std::optional<Check> compare_threads(const Node& node) {
     if (row.other_threads && row.status == "missing") ++rows[row.reason];
   if (rows.empty()) return std::nullopt;
   std::vector<std::string> texts;
-  for (const auto& [reason, count] : rows) texts.push_back(counted(count, "row") + " " + reason);
+  for (const auto& [reason, count] : rows)
+    texts.push_back(format_count(count, "row") + " " + reason);
   return Check{std::string("threads") + as_on_most, std::nullopt, std::nullopt, not_comparable,
                not_comparable_text + join(texts, "; ")};
 }

@@ -232,7 +232,7 @@ class Builder {
       for (auto& [pair, own] : parts) pairs.emplace(pair, finish(own));
       add_pairs(fleet, id, pairs);
     }
-    for (const std::string& pair : pairs_of_runs_.without_result)
+    for (const std::string& pair : pairs_of_runs_.report_missing_result)
       fleet.unmeasured.push_back(split(pair, '+'));
     for (const Node& node : fleet.nodes)
       for (const auto& [id, row] : node.rows) {

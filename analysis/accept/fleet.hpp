@@ -54,8 +54,8 @@ struct Node {
 
 /// The pairs of nodes that `assay run --pairs` listed beside its results (pair_rows.hpp).
 struct PairsOfRuns {
-  std::set<std::string> results{};         ///< names of their results (NamedResult::name)
-  std::set<std::string> without_result{};  ///< "n1+n2" of those that left no result
+  std::set<std::string> results{};                ///< names of their results (NamedResult::name)
+  std::set<std::string> report_missing_result{};  ///< "n1+n2" of those that left no result
 };
 
 struct Fleet {

@@ -16,7 +16,7 @@ namespace {
 using enum NodeVerdict;
 
 /// A number, or a boolean as 0 or 1.
-std::optional<double> known(const json& state, const json::json_pointer& quantity) {
+std::optional<double> read_number(const json& state, const json::json_pointer& quantity) {
   if (!state.is_object() || !state.contains(quantity)) return std::nullopt;
   const json& value = state.at(quantity);
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
@@ -28,10 +28,10 @@ bool may_have_limits(const json& value) {
 }
 
 Check check_state(const HealthRule& rule, const StateLimit& limit, const Health& health) {
-  const auto before = known(health.before, rule.quantity),
-             after = known(health.after, rule.quantity);
-  std::optional<double> value = limit.when == StateLimit::When::before ? before : after;
-  if (limit.when == StateLimit::When::growth && value)
+  const auto before = read_number(health.before, rule.quantity),
+             after = read_number(health.after, rule.quantity);
+  std::optional<double> value = limit.when == StateLimit::Moment::before ? before : after;
+  if (limit.when == StateLimit::Moment::growth && value)
     value = before ? std::optional(*after - *before) : std::nullopt;
   if (!value)
     return {limit.criterion, std::nullopt, limit.limit, rule.required ? missing : unknown,
@@ -152,7 +152,7 @@ bool names_a_state(const HealthRule& rule, const std::vector<const json*>& state
   const std::vector<std::string> valid(names.begin(), names.end());
   throw InputError(
       fmt::format("{}: {} No node reports it: correct it, or mark it \"optional\": true.", where,
-                  unknown_name("quantity", quantity, valid)));
+                  explain_unknown_name("quantity", quantity, valid)));
 }
 
 Health judge_health(const Node& node, const Criteria& criteria) {

@@ -61,7 +61,7 @@ PairsOfRuns pairs_of_runs(const std::vector<std::string>& inputs) {
     }
     for (const fs::path& folder : below)
       for (const std::string& pair : find_pairs(folder))
-        if (!fs::exists(folder / pair / "result.json")) pairs.without_result.insert(pair);
+        if (!fs::exists(folder / pair / "result.json")) pairs.report_missing_result.insert(pair);
   }
   return pairs;
 }

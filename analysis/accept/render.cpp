@@ -36,7 +36,7 @@ std::string speedup_text(const JudgedNode& node) {
 }
 
 /// "rows passed" of a node.
-std::string passed_text(const JudgedNode& node) {
+std::string verdict_text(const JudgedNode& node) {
   const auto passed = std::count_if(node.rows.begin(), node.rows.end(),
                                     [](const JudgedRow& row) { return row.verdict == pass; });
   return fmt::format("{} of {}", passed, node.rows.size() + node.rows_missing);
@@ -85,7 +85,7 @@ class Renderer {
       page_.item(text);
       return;
     }
-    std::string lines = wrapped(visible(text), prose_width - 4);
+    std::string lines = wrap(visible(text), prose_width - 4);
     for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; at += 3)
       lines.insert(at + 1, "  ");
     page_.add("  - " + lines + "\n");
@@ -108,7 +108,7 @@ class Renderer {
     if (page_.markdown())
       page_.statement(text);
     else
-      page_.add(wrapped(visible(text), prose_width) + "\n");
+      page_.add(wrap(visible(text), prose_width) + "\n");
   }
 
   /// The summary, which comes first, and why.
@@ -124,7 +124,7 @@ class Renderer {
       counts.push_back(fmt::format("{} of the fleet not met",
                                    unmet == 1 ? "1 criterion" : fmt::format("{} criteria", unmet)));
     page_.statement(fmt::format("{}: {} by {}: {}.", verdict_names[acceptance_.verdict],
-                                counted(count.nodes, "node"), acceptance_.criteria.name,
+                                format_count(count.nodes, "node"), acceptance_.criteria.name,
                                 join(counts, ", ")));
     sentence(acceptance_.reason);
     if (acceptance_.not_compared != acceptance_.reason) sentence(acceptance_.not_compared);
@@ -142,7 +142,7 @@ class Renderer {
       return std::pair(a->verdict, a->score.value_or(0)) >
              std::pair(b->verdict, b->score.value_or(0));
     });
-    Table table{titled({"node", "verdict", ">" + over("node", "others"), ">rows passed|1"})};
+    Table table{make_columns({"node", "verdict", ">" + over("node", "others"), ">rows passed|1"})};
     if (!deviations.empty()) table.columns.push_back({"deviation", true, "", 2});
     if (page_.markdown()) table.columns.push_back({"reason"});
     std::size_t passed = 0;
@@ -150,7 +150,7 @@ class Renderer {
       if (node->verdict == pass && ++passed > shown_passes) continue;
       Line& line = table.lines.emplace_back();
       line.cells = {node->node, verdict_names[node->verdict], speedup_text(*node),
-                    passed_text(*node)};
+                    verdict_text(*node)};
       if (const auto own = deviations.find(node->node); own != deviations.end())
         line.cells.push_back(fmt::format("{:+.1f}", own->second));
       else if (!deviations.empty())
@@ -160,7 +160,7 @@ class Renderer {
     page_.table(table);
     if (passed > shown_passes)
       sentence(fmt::format("{} that passed are not shown (--format json has all).",
-                           counted(passed - shown_passes, "faster node")));
+                           format_count(passed - shown_passes, "faster node")));
     separate();
     sentence(fmt::format("{}; the median of the rows.{}",
                          speedup_header("node", "the median of the other nodes"),
@@ -193,7 +193,7 @@ class Renderer {
       if (const std::size_t count = texts.size(); count > shown_findings) {
         texts.resize(shown_findings);
         texts.push_back(fmt::format("and {} (--format json has all)",
-                                    counted(count - shown_findings, "more finding")));
+                                    format_count(count - shown_findings, "more finding")));
       }
       list(fmt::format("{} ({})",
                        all ? fmt::format("all {} nodes", names.size()) : join(names, ", "),
@@ -234,7 +234,7 @@ class Renderer {
       if (!ids.empty())
         items.push_back(
             fmt::format("{}: {}{}", node.node, ids[0],
-                        ids.size() > 1 ? " and " + counted(ids.size() - 1, "more row") : ""));
+                        ids.size() > 1 ? " and " + format_count(ids.size() - 1, "more row") : ""));
     }
     list(fmt::format("{} ({}): {} while they were timed", heading, mark, why), items);
   }
@@ -245,11 +245,11 @@ class Renderer {
       for (const auto& entry : entries) items.push_back(entry.*subject + ": " + entry.reason);
       list(heading, items);
     };
-    add("Criteria that are not met", acceptance_.unmet, &Acceptance::Unmet::criterion);
+    add("Criteria that are not met", acceptance_.unmet, &Acceptance::UnmetCriterion::criterion);
     add("Optional criteria that apply to nothing", acceptance_.optional_unmatched,
-        &Acceptance::Unmatched::criterion);
+        &Acceptance::UnmatchedCriterion::criterion);
     list("Nodes that the criteria do not name (not judged)", acceptance_.unexpected);
-    add("Rows that are not judged", acceptance_.not_judged, &Acceptance::NotJudged::id);
+    add("Rows that are not judged", acceptance_.not_judged, &Acceptance::UnjudgedRow::id);
   }
 
   /// The limits that gave the verdict.
@@ -260,9 +260,9 @@ class Renderer {
       std::string text = limit.judged == 0 ? "nothing was judged by it"
                          : known == 0
                              ? "not reported by any node"
-                             : fmt::format("{} of {}", limit.met, counted(known, limit.unit));
+                             : fmt::format("{} of {}", limit.met, format_count(known, limit.unit));
       if (known > 0 && limit.unknown > 0)
-        text += fmt::format(", not reported by {}", counted(limit.unknown, limit.unit));
+        text += fmt::format(", not reported by {}", format_count(limit.unknown, limit.unit));
       items.push_back(limit.criterion + ": " + text);
     }
     list("Limits, and how many met them", items);
@@ -276,8 +276,8 @@ class Renderer {
     file(fmt::format("Criteria {}: {}", acceptance_.criteria.name, acceptance_.criteria.file),
          acceptance_.criteria.sha256);
     if (const std::size_t count = acceptance_.results.size(); count > 0)
-      sentence(
-          fmt::format("{}: --format json has the hash of each.", counted(count, "result file")));
+      sentence(fmt::format("{}: --format json has the hash of each.",
+                           format_count(count, "result file")));
   }
 
   const Acceptance& acceptance_;
@@ -350,7 +350,7 @@ std::string junit_xml(const Acceptance& acceptance) {
       add(suite, "health: " + finding.criterion, finding.verdict, finding.reason);
     if (node.rows.empty())
       add(suite, "node", NodeVerdict::missing,
-          std::string(no_result) + ": none of " + counted(node.rows_missing, "judged row"));
+          std::string(no_result) + ": none of " + format_count(node.rows_missing, "judged row"));
     write(suite);
   }
   return junit_text(suites);

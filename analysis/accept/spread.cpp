@@ -88,7 +88,7 @@ SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>
   if (count < least_for_spread)
     return {{},
             fmt::format("{} with times are too few to estimate a spread, which takes {}",
-                        counted(count, "comparable node"), least_for_spread)};
+                        format_count(count, "comparable node"), least_for_spread)};
   const FleetSpread fleet = fleet_spread(ratios);
   const double explained = spread_factor(count, rule.false_alarms) * fleet.spread;
   const double limit =

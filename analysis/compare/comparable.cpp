@@ -75,10 +75,10 @@ struct Differences {
   std::map<std::string, std::set<std::string>> lone{};  ///< fields of one side, by its name
 
   void note(const std::string& field, const json& base, const json& updated, std::size_t rows) {
-    const auto shown = [](const json& value) {
+    const auto describe_value = [](const json& value) {
       return value.is_discarded() ? json("absent") : value;
     };
-    const Mismatch mismatch{field, shown(base), shown(updated), rows};
+    const Mismatch mismatch{field, describe_value(base), describe_value(updated), rows};
     for (Mismatch& known : all)
       if (known.field == field && known.base == mismatch.base &&
           known.updated == mismatch.updated) {
@@ -242,7 +242,7 @@ std::string describe_software(const RunResult& base, const RunResult& updated) {
   for (const Mismatch& mismatch : find_mismatches(was, is, "nothing", "")) {
     if (!mismatch.field.starts_with("software/")) continue;
     const auto text = [](const nlohmann::json& value) {
-      return shortened(value.is_string() ? value.get<std::string>() : value.dump(), longest);
+      return shorten(value.is_string() ? value.get<std::string>() : value.dump(), longest);
     };
     lines.push_back(fmt::format("software: {}: {} against, {} here",
                                 mismatch.field.substr(mismatch.field.find('/') + 1),

@@ -32,7 +32,7 @@ TimeRatio time_ratio(const LaunchComparison& launches) {
 }
 
 /// True if the row has no result because of an error, not because it is unsupported.
-bool went_wrong(const SideRow& row) {
+bool has_gone_wrong(const SideRow& row) {
   return row.launches.status != "ok" && row.launches.status != "unsupported";
 }
 
@@ -89,17 +89,17 @@ std::string obstacle(const SideRow& base, const SideRow& updated, const Variatio
 }
 
 std::vector<std::string> row_notes(const SideRow& base, const SideRow& updated) {
-  const RowExecuted none, &was = base.row().executed ? *base.row().executed : none,
-                          &is = updated.row().executed ? *updated.row().executed : none;
+  const RowExecution none, &was = base.row().execution ? *base.row().execution : none,
+                           &is = updated.row().execution ? *updated.row().execution : none;
   std::vector<std::string> notes;
   if (const double ratio = work_ratio(base.row().problem, updated.row().problem).value_or(1);
       ratio != 1)
     notes.push_back(fmt::format(
         "a timed run of new has {:.4g} times the work of one of base: its times are divided by it",
         ratio));
-  for (const auto& [name, field] : {std::pair{"algorithm", &RowExecuted::algorithm},
-                                    {"implementation", &RowExecuted::implementation},
-                                    {"compute", &RowExecuted::compute}})
+  for (const auto& [name, field] : {std::pair{"algorithm", &RowExecution::algorithm},
+                                    {"implementation", &RowExecution::implementation},
+                                    {"compute", &RowExecution::compute}})
     if (was.*field != is.*field)
       notes.push_back(fmt::format("{} is {} in base and {} in new", name,
                                   (was.*field).empty() ? "unknown" : was.*field,
@@ -227,7 +227,7 @@ class Comparer {
  private:
   static constexpr const char* without_verdict = "without_verdict";
 
-  void raise(ExitCode code) { document_.exit_code = gravest(document_.exit_code, code); }
+  void raise(ExitCode code) { document_.exit_code = find_gravest(document_.exit_code, code); }
   std::size_t& flagged() { return document_.settings.flagged; }
   double limit() {
     return options_.false_alarm_rate / static_cast<double>(std::max<std::size_t>(flagged(), 1));
@@ -282,7 +282,7 @@ class Comparer {
       raise(ExitCode::incorrect);
     else if (status == "target missed")
       raise(ExitCode::target_missed);
-    else if (went_wrong(row) || (status == "unsupported" && row.row().required))
+    else if (has_gone_wrong(row) || (status == "unsupported" && row.row().required))
       raise(ExitCode::failed);
   }
 
@@ -298,7 +298,7 @@ class Comparer {
     if (base.launches.status == "ok") raise(ExitCode::incomparable);
     if (base.launches.status == "ok" && updated.launches.status == "unsupported")
       add_lost(key, base, updated.launches.reason);
-    if (went_wrong(base) || went_wrong(updated)) wrong_.push_back(key);
+    if (has_gone_wrong(base) || has_gone_wrong(updated)) wrong_.push_back(key);
   }
 
   void judge(Pair& pair) {
@@ -407,7 +407,7 @@ Comparison compare_sides(const Side& base, const Side& updated, const Side* fres
   return Comparer(base, updated, fresh_base, fresh_new, options).compare();
 }
 
-std::vector<std::string> flagged_ids(const Comparison& comparison, const Side& side) {
+std::vector<std::string> list_flagged_ids(const Comparison& comparison, const Side& side) {
   std::vector<std::string> ids;
   for (const ComparedRow& row : comparison.rows)
     if (row.flagged && row.stage == Stage::screen) ids.push_back(side.find(row.id)->row().id);

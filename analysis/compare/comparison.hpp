@@ -116,7 +116,7 @@ Comparison compare_sides(const Side& base, const Side& updated, const Side* fres
 
 /// Ids of the flagged rows of a side that have no fresh launches. (The ids of the two sides differ
 /// where a parameter varies.)
-std::vector<std::string> flagged_ids(const Comparison& comparison, const Side& side);
+std::vector<std::string> list_flagged_ids(const Comparison& comparison, const Side& side);
 
 /// `base` and `updated`: the sides of the comparison, whose rows have the parameters of its rows.
 std::string render_comparison(const Comparison& comparison, const Side& base, const Side& updated,

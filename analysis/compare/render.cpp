@@ -77,7 +77,7 @@ std::string p_cell(const ComparedRow& row, Legend& legend) {
   return row.times.p ? fmt::format("{:.2g}", *row.times.p) : "-";
 }
 
-std::string detected_cell(const ComparedRow& row, Legend& legend) {
+std::string detection_cell(const ComparedRow& row, Legend& legend) {
   if (row.stage == Stage::screen) return "-";
   legend.add("detected: whether the fresh launches show any change, tolerated or not.");
   return row.detected ? "yes" : "no";
@@ -107,7 +107,7 @@ std::vector<Field> row_fields(const std::vector<ComparedRow>& rows, double power
       "95 % interval", [](auto& row, auto&) { return interval(row.speedup_interval); }, 1);
   add("verdict", verdict_cell, 0, false);
   add("p", p_cell, 2);
-  add("detected", detected_cell, 3, false);
+  add("detected", detection_cell, 3, false);
   add("launches", launches_cell);
   add("tolerance", [](auto& row, auto&) { return percent(row.tolerance); });
   add(
@@ -131,7 +131,7 @@ Series row_of_sides(const std::string& id, const Side& base, const Side& updated
     const Row& row = side->row();
     Row copy{.id = id, .names = row.names, .benchmark = row.benchmark, .problem = row.problem};
     copy.parameters = row.parameters;
-    copy.executed = row.executed;
+    copy.execution = row.execution;
     Series series;
     series.status = "ok";
     series.rows.emplace_back(std::move(copy));
@@ -150,7 +150,7 @@ Series row_of_sides(const std::string& id, const Side& base, const Side& updated
   }
   Row& row = series.rows.front().own();
   row.parameters = std::move(parameters);
-  row.executed.reset();  // it would tell the algorithm of new alone
+  row.execution.reset();  // it would tell the algorithm of new alone
   if (row.names.empty()) row.names = was->row().names;
   return series;
 }
@@ -214,7 +214,7 @@ class Rendering {
       line(fmt::format(
           "MISMATCH ALLOWED (--allow-mismatch): {} {} not meant to. The differences may have other "
           "causes than the one that was meant.",
-          counted(comparison_.mismatches.size(), "field"),
+          format_count(comparison_.mismatches.size(), "field"),
           by_count(comparison_.mismatches.size(), "differs that was", "differ that were")));
   }
 
@@ -312,7 +312,7 @@ class Rendering {
           mean->speedup, choose_mark(comparison_.rows),
           mean->interval ? "95 % interval " + interval(mean->interval)
                          : "no interval: " + mean->interval_reason,
-          mean->rows, counted(mean->base_rows, "row")));
+          mean->rows, format_count(mean->base_rows, "row")));
     else
       line(fmt::format("Geometric mean: none ({}).", comparison_.geometric_mean_reason));
     const auto count = [&](const char* name) { return comparison_.summary.at(name); };

@@ -32,11 +32,11 @@ void check_selection(const Selection& selection, const ValuesOfRows& known,
   for (const auto& [name, values] : known) names.push_back(name);
   for (const auto& [name, value] : selection.values()) {
     if (!known.contains(name))
-      throw InputError(unknown_name("parameter of " + selection.flag(), name, names));
+      throw InputError(explain_unknown_name("parameter of " + selection.flag(), name, names));
     const std::vector<std::string> values(known.at(name).begin(), known.at(name).end());
     if (std::ranges::find(values, value) == values.end())
-      throw InputError(
-          unknown_name(fmt::format("value of {} in {}", name, selection.flag()), value, values));
+      throw InputError(explain_unknown_name(
+          fmt::format("value of {} in {}", name, selection.flag()), value, values));
   }
   const bool any = std::ranges::any_of(results, [&](const NamedResult& result) {
     return std::ranges::any_of(result.rows(), [&](const Row& row) { return selection.holds(row); });
@@ -144,7 +144,7 @@ Results select_rows(Results results, const Selection& selection) {
 Results filter_rows(Results results, const std::vector<std::string>& clauses) {
   if (clauses.empty()) return results;
   std::set<std::pair<std::size_t, std::string>> kept;
-  for (const Series& series : filtered(results, make_series(results), clauses))
+  for (const Series& series : filter_series(results, make_series(results), clauses))
     kept.emplace(series.result, series.first().id);
   for (std::size_t i = 0; i < results.size(); ++i)
     std::erase_if(results[i].result.rows, [&](const Row& row) {

@@ -45,8 +45,8 @@ Variation find_variation(const Selection& base, const Selection& updated, const 
 
 /// The results with the rows of a selection alone.
 Results select_rows(Results results, const Selection& selection);
-/// The results with the rows that match --filter as of filtered() (analysis/table/table.hpp); all
-/// of them without clauses.
+/// The results with the rows that match --filter as of filter_series() (analysis/table/table.hpp);
+/// all of them without clauses.
 Results filter_rows(Results results, const std::vector<std::string>& clauses);
 
 }  // namespace assay

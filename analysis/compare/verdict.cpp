@@ -18,28 +18,28 @@ namespace {
 bool shows(double p, double limit) { return p <= limit * (1 + 1e-9); }
 
 /// The tolerance is a band that is the same when the sides are exchanged.
-bool tolerated(double ratio, double tolerance) {
+bool is_tolerated(double ratio, double tolerance) {
   return ratio <= 1 + tolerance && ratio >= 1 / (1 + tolerance);
 }
 
-bool tolerated(const LaunchComparison& launches, double tolerance) {
-  return launches.interval && tolerated(launches.interval->low, tolerance) &&
-         tolerated(launches.interval->high, tolerance);
+bool is_tolerated(const LaunchComparison& launches, double tolerance) {
+  return launches.interval && is_tolerated(launches.interval->low, tolerance) &&
+         is_tolerated(launches.interval->high, tolerance);
 }
 
 /// The whole interval must be outside of the tolerance. If the estimate were enough, a change at
 /// the limit would be reported in half of the comparisons.
-bool slower(const LaunchComparison& launches, double tolerance) {
+bool is_slower(const LaunchComparison& launches, double tolerance) {
   return launches.interval && launches.interval->low > 1 + tolerance;
 }
 
-bool faster(const LaunchComparison& launches, double tolerance) {
+bool is_faster(const LaunchComparison& launches, double tolerance) {
   return launches.interval && launches.interval->high < 1 / (1 + tolerance);
 }
 
 /// Why the launches do not show whether the change is tolerated, and how many launches would, if
 /// the ratio is as estimated: the interval narrows with the square root of their number.
-std::string undecided(const LaunchComparison& launches, double tolerance) {
+std::string explain_undecided(const LaunchComparison& launches, double tolerance) {
   if (!launches.interval)
     return fmt::format("{} + {} launches are too few for a 95 % interval: run {} + {}",
                        launches.n_base, launches.n_new, screen_launches, screen_launches);
@@ -60,8 +60,8 @@ std::string undecided(const LaunchComparison& launches, double tolerance) {
 }  // namespace
 
 bool is_flagged(const LaunchComparison& screen, double tolerance) {
-  return !tolerated(screen, tolerance) &&
-         (shows(screen.p, screen_p) || (tolerance > 0 && !tolerated(screen.ratio, tolerance)));
+  return !is_tolerated(screen, tolerance) &&
+         (shows(screen.p, screen_p) || (tolerance > 0 && !is_tolerated(screen.ratio, tolerance)));
 }
 
 Judgement judge_screen(const LaunchComparison& screen, double tolerance) {
@@ -70,10 +70,10 @@ Judgement judge_screen(const LaunchComparison& screen, double tolerance) {
     result.needs_confirmation = true;
     result.reason =
         fmt::format("needs confirmation by {} + {} fresh launches", fresh_launches, fresh_launches);
-  } else if (tolerated(screen, tolerance)) {
+  } else if (is_tolerated(screen, tolerance)) {
     result.verdict = Verdict::same;
   } else {
-    result.reason = undecided(screen, tolerance);
+    result.reason = explain_undecided(screen, tolerance);
   }
   return result;
 }
@@ -81,22 +81,23 @@ Judgement judge_screen(const LaunchComparison& screen, double tolerance) {
 Judgement judge_fresh(const LaunchComparison& fresh, double tolerance, double limit) {
   Judgement result;
   result.detected = shows(fresh.p, limit);
-  if (result.detected && slower(fresh, tolerance)) {
+  if (result.detected && is_slower(fresh, tolerance)) {
     result.verdict = Verdict::slower;
-  } else if (result.detected && faster(fresh, tolerance)) {
+  } else if (result.detected && is_faster(fresh, tolerance)) {
     result.verdict = Verdict::faster;
-  } else if (tolerated(fresh, tolerance)) {
+  } else if (is_tolerated(fresh, tolerance)) {
     result.verdict = Verdict::same;
   } else if (result.detected) {
     result.reason =
-        "a change was detected, but it may be tolerated: " + undecided(fresh, tolerance);
+        "a change was detected, but it may be tolerated: " + explain_undecided(fresh, tolerance);
   } else if (!shows(least_p(fresh.n_base, fresh.n_new), limit)) {
     int enough = fresh_launches;
     while (!shows(least_p(enough, enough), limit)) ++enough;
     result.reason = fmt::format("{} + {} fresh launches cannot reach p {:.2g}: run {} + {}",
                                 fresh.n_base, fresh.n_new, limit, enough, enough);
   } else {
-    result.reason = "neither a change nor its absence is shown: " + undecided(fresh, tolerance);
+    result.reason =
+        "neither a change nor its absence is shown: " + explain_undecided(fresh, tolerance);
   }
   return result;
 }
@@ -109,7 +110,7 @@ struct Trimmed {
   double degrees = 0;  ///< launches that are left, minus 1
 };
 
-Trimmed trimmed(std::span<const double> times) {
+Trimmed trim_times(std::span<const double> times) {
   std::vector<double> logs;
   for (const double time : times) logs.push_back(std::log(time));
   std::sort(logs.begin(), logs.end());
@@ -136,8 +137,8 @@ struct TrimmedTest {
   double degrees = 0;
 };
 
-TrimmedTest trimmed_test(std::span<const double> base, std::span<const double> updated) {
-  const Trimmed before = trimmed(base), after = trimmed(updated);
+TrimmedTest test_trimmed(std::span<const double> base, std::span<const double> updated) {
+  const Trimmed before = trim_times(base), after = trim_times(updated);
   const double error = before.error_squared + after.error_squared;
   return {std::fabs(after.mean - before.mean), std::sqrt(error),
           error * error /
@@ -147,9 +148,9 @@ TrimmedTest trimmed_test(std::span<const double> base, std::span<const double> u
 
 }  // namespace
 
-double trimmed_welch_p(std::span<const double> base, std::span<const double> updated) {
+double compute_trimmed_welch_p(std::span<const double> base, std::span<const double> updated) {
   if (base.size() < 2 || updated.size() < 2) return 1;
-  const TrimmedTest test = trimmed_test(base, updated);
+  const TrimmedTest test = test_trimmed(base, updated);
   if (!(test.error > 0)) return test.distance > 0 ? 0 : 1;
   const boost::math::students_t distribution(test.degrees);
   return 2 * boost::math::cdf(boost::math::complement(distribution, test.distance / test.error));
@@ -158,7 +159,7 @@ double trimmed_welch_p(std::span<const double> base, std::span<const double> upd
 LaunchComparison compare_fresh(std::span<const double> base, std::span<const double> updated,
                                double confidence) {
   LaunchComparison comparison = compare_launches(base, updated, confidence);
-  comparison.p = std::max(comparison.p, trimmed_welch_p(base, updated));
+  comparison.p = std::max(comparison.p, compute_trimmed_welch_p(base, updated));
   return comparison;
 }
 
@@ -167,7 +168,7 @@ std::optional<double> fresh_detectable(std::span<const double> base,
                                        double power) {
   const std::optional<double> rank_change = minimum_detectable(base, updated, alpha, power);
   if (!rank_change) return std::nullopt;
-  const TrimmedTest test = trimmed_test(base, updated);
+  const TrimmedTest test = test_trimmed(base, updated);
   if (!(test.error > 0)) return rank_change;
   const boost::math::students_t distribution(test.degrees);
   const double shift = (boost::math::quantile(distribution, 1 - alpha / 2) +

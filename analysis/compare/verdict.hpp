@@ -53,14 +53,14 @@ inline constexpr double trimmed_part = 0.2;
 /// outer fifths trimmed, winsorised variances for each side, and Welch's degrees of freedom.
 /// Because of the trimming, a single slow launch of five does not hide a change. 1 with fewer than
 /// two launches on a side.
-double trimmed_welch_p(std::span<const double> base, std::span<const double> updated);
+double compute_trimmed_welch_p(std::span<const double> base, std::span<const double> updated);
 
-/// compare_launches with the larger of its p and trimmed_welch_p: the test of the fresh launches of
-/// a flagged row. The rank sum is exact for any distribution where nothing changed and the launches
-/// of both sides are exchangeable. If one side spreads more, it rejects 3 to 7 times too often at
-/// small rates; a studentised permutation of the rank statistic (Neubert & Brunner 2007) still 2 to
-/// 3 times too often. Welch's test is near its rate for any spreads. The larger p keeps the rate
-/// where either test keeps it.
+/// compare_launches with the larger of its p and compute_trimmed_welch_p: the test of the fresh
+/// launches of a flagged row. The rank sum is exact for any distribution where nothing changed and
+/// the launches of both sides are exchangeable. If one side spreads more, it rejects 3 to 7 times
+/// too often at small rates; a studentised permutation of the rank statistic (Neubert & Brunner
+/// 2007) still 2 to 3 times too often. Welch's test is near its rate for any spreads. The larger p
+/// keeps the rate where either test keeps it.
 LaunchComparison compare_fresh(std::span<const double> base, std::span<const double> updated,
                                double confidence);
 

@@ -88,7 +88,7 @@ std::optional<Ensemble> read_ensemble(const RunResult& result, const std::string
 /// The row of a member in a rung; null if there is none.
 const Row* find_row(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung);
 /// The rank that a row gives its member. A row that is not verified gives none.
-std::optional<RankedMember> reached_by(const Row& row, int rung, double target);
+std::optional<RankedMember> find_reaching_epoch(const Row& row, int rung, double target);
 /// True if `a` is better: the target in fewer epochs, else the later rung, then the quality, then
 /// the smaller number. Seconds do not count: equal seeds give equal rankings.
 bool is_better(const RankedMember& a, const RankedMember& b);
@@ -108,7 +108,8 @@ void expect_ensemble(const Ensemble& ensemble, const RunResult& result, const st
 
 /// The state and reason of a member without a verified result in a rung. `row`: its row there, or
 /// null.
-UnrankedMember unverified_member(const Ensemble& ensemble, const Row* row, int member, int rung);
+UnrankedMember make_unverified_member(const Ensemble& ensemble, const Row* row, int member,
+                                      int rung);
 /// "12 members: 9 reached 0.9, 1 did not (of which 1 stopped: 1 timed out), 1 diverged, 1 crashed
 /// (exit 139)".
 std::string count_text(const Ensemble& ensemble);

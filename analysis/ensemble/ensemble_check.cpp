@@ -133,31 +133,31 @@ class EnsembleCheck {
     std::int64_t reached = 0;
     const EnsembleSummary& summary = ensemble_.summary;
     for (std::size_t i = 0; i < summary.ranking.size(); ++i) {
-      const RankedMember& told = summary.ranking[i];
+      const RankedMember& claim = summary.ranking[i];
       const std::string place = fmt::format("/summary/ranking/{}", i);
-      require(is_member(told.member) && seen.insert(told.member).second, place,
+      require(is_member(claim.member) && seen.insert(claim.member).second, place,
               "the member does not exist, or is listed twice");
-      const Row* const row = last_row(told.member, told.rung);
+      const Row* const row = last_row(claim.member, claim.rung);
       const auto quality = quality_in(row);
-      require(quality == told.quality, place,
-              fmt::format("quality {} is not that of a verified row", told.quality));
+      require(quality == claim.quality, place,
+              fmt::format("quality {} is not that of a verified row", claim.quality));
       const Epoch& end = row->epochs.back();
-      require(end.epoch == told.epochs && end.seconds == told.seconds &&
-                  told.reached == has_target(row) && find_quality(end.measures) == summary.quality,
+      require(end.epoch == claim.epochs && end.seconds == claim.seconds &&
+                  claim.reached == has_target(row) && find_quality(end.measures) == summary.quality,
               place, "its epochs, seconds or target are not those of the row");
-      expect_last(told.member, told.rung, told.reached, place);
-      reached += told.reached ? 1 : 0;
+      expect_last(claim.member, claim.rung, claim.reached, place);
+      reached += claim.reached ? 1 : 0;
     }
     for (std::size_t i = 0; i < summary.unranked.size(); ++i) {
-      const UnrankedMember& told = summary.unranked[i];
+      const UnrankedMember& claim = summary.unranked[i];
       const std::string place = fmt::format("/summary/unranked/{}", i);
-      require(is_member(told.member) && seen.insert(told.member).second, place,
+      require(is_member(claim.member) && seen.insert(claim.member).second, place,
               "the member does not exist, or is listed twice");
-      expect_unverified(told, place);
-      for (int rung = 0; rung < told.rung; ++rung)
-        require(!quality_in(last_row(told.member, rung)), place,
+      expect_unverified(claim, place);
+      for (int rung = 0; rung < claim.rung; ++rung)
+        require(!quality_in(last_row(claim.member, rung)), place,
                 fmt::format("it is verified in rung {}", rung));
-      expect_last(told.member, told.rung, false, place);
+      expect_last(claim.member, claim.rung, false, place);
     }
     require(std::ssize(seen) == count_, "/summary",
             fmt::format("{} of {} members stand in it", seen.size(), count_));
@@ -170,22 +170,22 @@ class EnsembleCheck {
   }
 
   /// The state and reason of a member in a rung are those of its row or process.
-  void expect_unverified(const UnrankedMember& told, const std::string& place) const {
-    require(told.rung >= 0 && told.rung < std::ssize(ensemble_.rungs) &&
-                is_in_rung(told.member, told.rung),
+  void expect_unverified(const UnrankedMember& claim, const std::string& place) const {
+    require(claim.rung >= 0 && claim.rung < std::ssize(ensemble_.rungs) &&
+                is_in_rung(claim.member, claim.rung),
             place, "the member does not belong to the rung");
-    const Row* const row = last_row(told.member, told.rung);
+    const Row* const row = last_row(claim.member, claim.rung);
     require(!quality_in(row), place, "its row is verified");
-    require((row == nullptr) == (told.state == "missing"), place,
+    require((row == nullptr) == (claim.state == "missing"), place,
             row == nullptr ? "it has no row" : "it has a row");
-    require(row == nullptr || (told.reason == row->reason && told.state == find_state(*row)), place,
-            "its state is not that of the row");
-    require(!told.reason.empty() || row != nullptr, place,
+    require(row == nullptr || (claim.reason == row->reason && claim.state == find_state(*row)),
+            place, "its state is not that of the row");
+    require(!claim.reason.empty() || row != nullptr, place,
             "the member has neither a row nor a reason");
     std::string missing;  // of its last process
     for (const MemberRun& run : ensemble_.runs)
-      if (run.member == told.member && run.rung == told.rung) missing = run.missing;
-    require(row != nullptr || missing.empty() || told.reason == missing, place,
+      if (run.member == claim.member && run.rung == claim.rung) missing = run.missing;
+    require(row != nullptr || missing.empty() || claim.reason == missing, place,
             "its reason is not that of the run");
   }
 
@@ -194,16 +194,16 @@ class EnsembleCheck {
     const EnsembleSummary& summary = ensemble_.summary;
     std::set<int> incomplete, seen;
     for (std::size_t i = 0; i < summary.stopped.size(); ++i) {
-      const UnrankedMember& told = summary.stopped[i];
+      const UnrankedMember& claim = summary.stopped[i];
       const std::string place = fmt::format("/summary/stopped/{}", i);
-      expect_unverified(told, place);
-      require(seen.insert(told.member).second, place, "the member stands twice");
-      const auto ranked = std::ranges::find(summary.ranking, told.member, &RankedMember::member);
-      require(ranked != summary.ranking.end() && !ranked->reached && ranked->rung + 1 == told.rung,
+      expect_unverified(claim, place);
+      require(seen.insert(claim.member).second, place, "the member stands twice");
+      const auto ranked = std::ranges::find(summary.ranking, claim.member, &RankedMember::member);
+      require(ranked != summary.ranking.end() && !ranked->reached && ranked->rung + 1 == claim.rung,
               place, "its place is not that of the rung before");
-      incomplete.insert(told.rung);
+      incomplete.insert(claim.rung);
     }
-    for (const UnrankedMember& told : summary.unranked) incomplete.insert(told.rung);
+    for (const UnrankedMember& claim : summary.unranked) incomplete.insert(claim.rung);
     require(std::vector<int>(incomplete.begin(), incomplete.end()) == summary.incomplete,
             "/summary/incomplete", "these are not the rungs with a member that is not verified");
   }
@@ -211,9 +211,10 @@ class EnsembleCheck {
   /// A member stands with its last rung, unless it has reached the target or has stopped.
   void expect_last(int member, int rung, bool reached, const std::string& place) const {
     for (int later = rung + 1; later < std::ssize(ensemble_.rungs); ++later) {
-      const bool stopped = std::ranges::any_of(
-          ensemble_.summary.stopped,
-          [&](const UnrankedMember& told) { return told.member == member && told.rung == later; });
+      const bool stopped =
+          std::ranges::any_of(ensemble_.summary.stopped, [&](const UnrankedMember& claim) {
+            return claim.member == member && claim.rung == later;
+          });
       require(stopped ||
                   (last_row(member, later) == nullptr && (reached || !is_in_rung(member, later))),
               place, fmt::format("it went on to rung {}", later));
@@ -300,7 +301,8 @@ class EnsembleCheck {
                            std::min<std::int64_t>(ensemble_.slots, std::ssize(ensemble_.runs));
     require(slots == expected, "/slots",
             fmt::format("found {}, but {} ran in {}", ensemble_.slots,
-                        counted(ensemble_.runs.size(), "run"), counted(of_slots.size(), "slot")));
+                        format_count(ensemble_.runs.size(), "run"),
+                        format_count(of_slots.size(), "slot")));
     for (const auto& [key, row] : last_)
       require(of_members.contains(key), "/runs",
               fmt::format("member {} has a row of rung {}, but no run", key.first, key.second));

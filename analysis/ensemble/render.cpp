@@ -20,7 +20,7 @@ std::string draw_text(const std::map<std::string, std::string>& draw) {
 }
 
 /// The names that were drawn.
-std::vector<std::string> drawn_names(const Ensemble& ensemble) {
+std::vector<std::string> list_drawn_names(const Ensemble& ensemble) {
   std::vector<std::string> names;
   for (const auto& [name, values] : ensemble.space.items()) names.push_back(name);
   return names;
@@ -30,8 +30,8 @@ const std::map<std::string, std::string>& find_draw(const Ensemble& ensemble, in
   return ensemble.draws.at(static_cast<std::size_t>(member));
 }
 
-std::string drawn_text(const Ensemble& ensemble, int member, const std::string& name,
-                       const char* otherwise) {
+std::string drawn_value(const Ensemble& ensemble, int member, const std::string& name,
+                        const char* otherwise) {
   const auto& draw = find_draw(ensemble, member);
   const auto value = draw.find(name);
   return value == draw.end() ? otherwise : value->second;
@@ -52,7 +52,7 @@ std::string explain(const UnrankedMember& member) {
 }
 
 /// "went on to rung 2, but: it was not started (no time was left)"; "" for other members.
-std::string stopped_text(const Ensemble& ensemble, int member) {
+std::string stop_text(const Ensemble& ensemble, int member) {
   for (const UnrankedMember& stopped : ensemble.summary.stopped)
     if (stopped.member == member)
       return fmt::format("went on to rung {}, but: {}", stopped.rung + 1, explain(stopped));
@@ -72,7 +72,7 @@ std::vector<std::string> incomplete_rungs(const Ensemble& ensemble) {
     const auto missing = std::ranges::count(rung == 0 ? summary.unranked : summary.stopped, rung,
                                             &UnrankedMember::rung);
     lines.push_back(fmt::format("Rung {} is incomplete: {} of {} have no verified result there.",
-                                rung + 1, missing, counted(members, "member")));
+                                rung + 1, missing, format_count(members, "member")));
   }
   return lines;
 }
@@ -83,13 +83,13 @@ Table ranking_table(const Ensemble& ensemble) {
   table.lines.resize(ranking.size());
   table.add({"place", true}, [](std::size_t i) { return std::to_string(i + 1); });
   table.add({"member", true}, [&](std::size_t i) { return std::to_string(ranking[i].member); });
-  for (const std::string& name : drawn_names(ensemble))
+  for (const std::string& name : list_drawn_names(ensemble))
     table.add({name, true, "", static_cast<int>(table.columns.size())},
-              [&](std::size_t i) { return drawn_text(ensemble, ranking[i].member, name, "-"); });
+              [&](std::size_t i) { return drawn_value(ensemble, ranking[i].member, name, "-"); });
   if (ensemble.rungs.size() > 1)
     table.add({"rung", true}, [&](std::size_t i) {
       return fmt::format("{}{}", ranking[i].rung + 1,
-                         stopped_text(ensemble, ranking[i].member).empty() ? "" : "*");
+                         stop_text(ensemble, ranking[i].member).empty() ? "" : "*");
     });
   table.add({"epochs", true}, [&](std::size_t i) { return std::to_string(ranking[i].epochs); });
   table.add({ensemble.summary.quality, true},
@@ -104,8 +104,9 @@ Table ranking_table(const Ensemble& ensemble) {
 
 std::string count_text(const Ensemble& ensemble) {
   const EnsembleSummary& summary = ensemble.summary;
-  std::string text = fmt::format("{}: {} reached {:g}", counted(ensemble.draws.size(), "member"),
-                                 summary.reached, ensemble.target);
+  std::string text =
+      fmt::format("{}: {} reached {:g}", format_count(ensemble.draws.size(), "member"),
+                  summary.reached, ensemble.target);
   if (const std::size_t others = summary.ranking.size() - static_cast<std::size_t>(summary.reached);
       others > 0)
     text += fmt::format(", {} did not", others);
@@ -128,21 +129,21 @@ std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) 
   Page page(markdown, latex);
   page.line(count_text(ensemble));
   page.gap();
-  page.line(
-      summary.models_per_hour
-          ? fmt::format(
-                "{:.4g} models an hour to {}{:g} ({:.3g} s from the first start to "
-                "the last end, {} at once)",
-                *summary.models_per_hour, summary.quality.empty() ? "" : summary.quality + " ",
-                ensemble.target, *summary.hours * 3600,
-                counted(std::min(static_cast<std::size_t>(ensemble.slots), ensemble.draws.size()),
-                        "member"))
-          : "models an hour: unknown (" + summary.hours_reason + ")");
+  page.line(summary.models_per_hour
+                ? fmt::format("{:.4g} models an hour to {}{:g} ({:.3g} s from the first start to "
+                              "the last end, {} at once)",
+                              *summary.models_per_hour,
+                              summary.quality.empty() ? "" : summary.quality + " ", ensemble.target,
+                              *summary.hours * 3600,
+                              format_count(std::min(static_cast<std::size_t>(ensemble.slots),
+                                                    ensemble.draws.size()),
+                                           "member"))
+                : "models an hour: unknown (" + summary.hours_reason + ")");
   if (!summary.ranking.empty()) page.part(ranking_table(ensemble));
   std::vector<std::string> items;
   for (const UnrankedMember& member : summary.stopped)
     items.push_back(member_text(ensemble, member.member) + ' ' +
-                    stopped_text(ensemble, member.member));
+                    stop_text(ensemble, member.member));
   page.list("* In the place of the last rung with a verified result", items);
   items.clear();
   for (const UnrankedMember& member : summary.unranked)
@@ -160,16 +161,16 @@ std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) 
 }
 
 std::string ensemble_csv(const Ensemble& ensemble) {
-  const std::vector<std::string> names = drawn_names(ensemble);
+  const std::vector<std::string> names = list_drawn_names(ensemble);
   std::vector<std::string> titles{"place",  "member",  "rung",    "state",
                                   "epochs", "quality", "seconds", "reason"};
   titles.insert(titles.begin() + 2, names.begin(), names.end());
-  Table table{titled(titles)};
+  Table table{make_columns(titles)};
   const auto add = [&](const std::string& place, int member, int rung,
                        const std::vector<std::string>& cells) {
     std::vector<std::string>& all = table.lines.emplace_back().cells;
     all = {place, std::to_string(member)};
-    for (const std::string& name : names) all.push_back(drawn_text(ensemble, member, name, ""));
+    for (const std::string& name : names) all.push_back(drawn_value(ensemble, member, name, ""));
     all.push_back(std::to_string(rung + 1));
     all.insert(all.end(), cells.begin(), cells.end());
   };
@@ -177,7 +178,7 @@ std::string ensemble_csv(const Ensemble& ensemble) {
   for (const RankedMember& member : ensemble.summary.ranking)
     add(std::to_string(++place), member.member, member.rung,
         {member.reached ? "reached" : "not reached", std::to_string(member.epochs),
-         digits(member.quality), digits(member.seconds), stopped_text(ensemble, member.member)});
+         digits(member.quality), digits(member.seconds), stop_text(ensemble, member.member)});
   for (const UnrankedMember& member : ensemble.summary.unranked)
     add("", member.member, member.rung, {member.state, "", "", "", member.reason});
   return csv_table(table);

@@ -245,8 +245,8 @@ std::vector<std::string> read_rows(std::span<const fs::path> files, Head& head) 
   }
   parallel_for(files.size(), threads, [&](std::size_t i) {
     for (const Row& row : results[i].rows)
-      texts[i] += ",\n" + shifted_text(row.rest[text_field].get_ref<const std::string&>(),
-                                       first[i].first, first[i].second);
+      texts[i] += ",\n" + shift_numbers(row.rest[text_field].get_ref<const std::string&>(),
+                                        first[i].first, first[i].second);
     results[i] = {};
   });
   return texts;
@@ -257,7 +257,7 @@ std::vector<std::string> read_rows(std::span<const fs::path> files, Head& head) 
 GatheredNodes gather(const std::vector<fs::path>& files, const fs::path& out,
                      const GatherOptions& options) {
   GatheredNodes nodes;
-  write_pieces(out, [&](const Put& put) {
+  write_pieces(out, [&](const PieceWriter& put) {
     Head head;
     put("{\n\"rows\": [");
     bool any = false;

@@ -34,7 +34,7 @@ std::vector<std::string> node_names(const fs::path& file, const std::string& wha
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> listed_nodes(const std::vector<std::string>& inputs) {
+std::vector<std::string> list_nodes(const std::vector<std::string>& inputs) {
   std::set<fs::path> lists;
   for (const std::string& input : inputs) {
     if (!fs::is_directory(input)) continue;

@@ -18,6 +18,6 @@ std::vector<std::string> node_names(const std::filesystem::path& file, const std
 
 /// The names in all node lists in and below those of `inputs` (files and folders of results) that
 /// are folders.
-std::vector<std::string> listed_nodes(const std::vector<std::string>& inputs);
+std::vector<std::string> list_nodes(const std::vector<std::string>& inputs);
 
 }  // namespace assay

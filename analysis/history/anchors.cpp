@@ -18,14 +18,14 @@ using nlohmann::json;
 
 namespace {
 
-std::vector<const RowHistory*> named_series(const History& history, const std::string& id) {
+std::vector<const RowHistory*> find_named_series(const History& history, const std::string& id) {
   std::vector<const RowHistory*> named;
   std::vector<std::string> ids;
   for (const RowHistory& series : history.series) {
     if (id == "all" || series.id == id) named.push_back(&series);
     if (ids.empty() || ids.back() != series.id) ids.push_back(series.id);
   }
-  if (named.empty()) throw InputError(unknown_name("row", id, ids));
+  if (named.empty()) throw InputError(explain_unknown_name("row", id, ids));
   return named;
 }
 
@@ -99,7 +99,7 @@ const Anchor* Anchors::find(const RowHistory& series) const {
   return differs ? nullptr : &*last;
 }
 
-const Anchor* Anchors::accepted_loss(const RowHistory& series) const {
+const Anchor* Anchors::find_accepted_loss(const RowHistory& series) const {
   const std::optional<std::size_t> since = first_gap_of_loss(series);
   if (!since) return nullptr;
   // The key is the run, not the time: a result that came back and disappeared again is a new loss.
@@ -114,10 +114,10 @@ const Anchor* Anchors::accepted_loss(const RowHistory& series) const {
 std::vector<Anchor> Anchors::promotions(const History& history, const Promotion& promotion) const {
   std::vector<Anchor> lines;
   std::vector<std::string> runs, lost;
-  for (const RowHistory* series : named_series(history, promotion.id)) {
+  for (const RowHistory* series : find_named_series(history, promotion.id)) {
     for (const Point& point : series->points)
       if (std::ranges::find(runs, point.run) == runs.end()) runs.push_back(point.run);
-    if (first_gap_of_loss(*series) && accepted_loss(*series) == nullptr) {
+    if (first_gap_of_loss(*series) && find_accepted_loss(*series) == nullptr) {
       lost.push_back(series->id);
       lines.push_back(make_decision("accept-lost", *series, promotion.owner, promotion.reason));
       lines.back().run = series->gaps.back().run;
@@ -131,7 +131,7 @@ std::vector<Anchor> Anchors::promotions(const History& history, const Promotion&
         "Restore it, or accept its loss with --accept-lost.",
         join(lost, ", ")));
   if (!lines.empty()) return lines;
-  if (promotion.run) throw InputError(unknown_name("run", *promotion.run, runs));
+  if (promotion.run) throw InputError(explain_unknown_name("run", *promotion.run, runs));
   throw InputError(fmt::format(
       "row {} cannot be promoted (no run has an ok result of it). Promote it after such a run.",
       promotion.id));
@@ -140,7 +140,7 @@ std::vector<Anchor> Anchors::promotions(const History& history, const Promotion&
 std::vector<Anchor> Anchors::resets(const History& history, const std::string& id,
                                     const std::string& owner, const std::string& reason) const {
   std::vector<Anchor> lines;
-  for (const RowHistory* series : named_series(history, id))
+  for (const RowHistory* series : find_named_series(history, id))
     if (find(*series) != nullptr) lines.push_back(make_decision("reset", *series, owner, reason));
   if (lines.empty())
     throw InputError(fmt::format(

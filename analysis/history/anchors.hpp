@@ -56,7 +56,7 @@ class Anchors {
 
   /// The decision that accepted the current loss of a series (first_gap_of_loss); nullptr if there
   /// is none.
-  const Anchor* accepted_loss(const RowHistory& series) const;
+  const Anchor* find_accepted_loss(const RowHistory& series) const;
 
   /// The lines to append for every series of the id. A lost result gets a line that accepts the
   /// loss. InputError for an unknown id or run, where there is nothing to promote, and for a lost

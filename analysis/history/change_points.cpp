@@ -25,7 +25,7 @@ enum class Shape { split, middle };
 /// The stretch whose mean differs most from that of the others, by the sum of squares between both.
 /// For a given set of values this is the same order as that of the t statistic with pooled
 /// variance. `sums`: n + 1 partial sums of values with mean 0.
-Stretch strongest(std::span<const double> sums, Shape shape) {
+Stretch find_strongest(std::span<const double> sums, Shape shape) {
   const std::size_t n = sums.size() - 1, least = minimum_segment;
   Stretch best;
   const auto consider = [&](std::size_t first, std::size_t last) {
@@ -62,11 +62,11 @@ void clamp_to_fences(std::vector<double>& values) {
   for (double& value : values) value = std::clamp(value, low - reach, high + reach);
 }
 
-Stretch strongest_change(std::vector<double> values, Shape shape) {
+Stretch find_strongest_change(std::vector<double> values, Shape shape) {
   centre(values);
   std::vector<double> sums;
   sum_up(values, sums);
-  return strongest(sums, shape);
+  return find_strongest(sums, shape);
 }
 
 /// First-order autocorrelation of values with mean 0; 0 where all are 0.
@@ -81,7 +81,7 @@ double lag_one(std::span<const double> values) {
 
 /// The same of the residuals of two estimated means, or of a line. With an estimated mean it is too
 /// small by (1 + 3 phi) / n (Marriott & Pope 1954, Kendall 1954).
-double corrected_lag_one(std::span<const double> residuals) {
+double compute_corrected_lag_one(std::span<const double> residuals) {
   const double phi = lag_one(residuals);
   return phi + 2 * (1 + 3 * phi) / static_cast<double>(residuals.size());
 }
@@ -107,7 +107,7 @@ double autocorrelation(const std::vector<double>& values, const Stretch& change)
   for (std::size_t i = 0; i + 1 < values.size(); ++i) differences[i] = values[i + 1] - values[i];
   clamp_to_fences(differences);
   return std::clamp(
-      std::min(corrected_lag_one(residuals(values, change)), 1 + 2 * lag_one(differences)),
+      std::min(compute_corrected_lag_one(residuals(values, change)), 1 + 2 * lag_one(differences)),
       least_autocorrelation, 0.9);
 }
 
@@ -135,7 +135,7 @@ class Search {
       std::vector<double> part(values_.begin() + static_cast<std::ptrdiff_t>(first),
                                values_.begin() + static_cast<std::ptrdiff_t>(last));
       clamp_to_fences(part);
-      const Stretch change = strongest_change(part, shape);
+      const Stretch change = find_strongest_change(part, shape);
       if (!(change.strength > 0)) return;
       const double phi = autocorrelation(part, change);
       const double p = probability(innovations(part, phi), shape, level);
@@ -159,7 +159,7 @@ class Search {
     centre(values);
     std::vector<double> sums;
     sum_up(values, sums);
-    const double observed = strongest(sums, shape).strength * (1 - 1e-9);
+    const double observed = find_strongest(sums, shape).strength * (1 - 1e-9);
     const double most = std::ceil(3 / level);
     double as_strong = 0;
     for (double trial = 1; trial < most; ++trial) {
@@ -167,7 +167,7 @@ class Search {
       for (std::size_t i = values.size() - 1; i > 0; --i)
         std::swap(values[i], values[random_() % (i + 1)]);
       sum_up(values, sums);
-      if (strongest(sums, shape).strength >= observed) ++as_strong;
+      if (find_strongest(sums, shape).strength >= observed) ++as_strong;
       if (as_strong >= 3) return as_strong / trial;
     }
     return (as_strong + 1) / most;
@@ -193,7 +193,7 @@ double autocorrelation(std::span<const double> values, double slope) {
     residuals.push_back(values[i] - slope * static_cast<double>(i));
   const double level = median(residuals);
   for (double& value : residuals) value -= level;
-  return std::clamp(corrected_lag_one(residuals), least_autocorrelation, 0.9);
+  return std::clamp(compute_corrected_lag_one(residuals), least_autocorrelation, 0.9);
 }
 
 /// Two-sided, normal approximation with ties and continuity correction.

@@ -153,9 +153,9 @@ void raise_exit_code(History& history, const std::vector<Suspect>& suspects) {
   for (const Suspect& suspect : suspects)
     if (const auto& confirmation = suspect.series->confirmation)
       history.code =
-          gravest(history.code, confirmation->answer == "unconfirmed" ? ExitCode::unconfirmed
-                                : confirmation->answer == "noise"     ? ExitCode::ok
-                                                                      : ExitCode::slower);
+          find_gravest(history.code, confirmation->answer == "unconfirmed" ? ExitCode::unconfirmed
+                                     : confirmation->answer == "noise"     ? ExitCode::ok
+                                                                           : ExitCode::slower);
 }
 
 }  // namespace

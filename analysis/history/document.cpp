@@ -71,7 +71,7 @@ static void visit_fields(SameAs<RowHistory> auto& series, auto& fields) {
   fields.optional("confirmation", series.confirmation);
 }
 
-static void visit_fields(SameAs<PassedOver> auto& passed, auto& fields) {
+static void visit_fields(SameAs<SkippedSource> auto& passed, auto& fields) {
   fields.always("what", passed.what, "reason", passed.reason);
 }
 

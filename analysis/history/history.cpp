@@ -17,7 +17,7 @@ namespace {
 std::string software_change(json before, json after) {
   keep_common_fields(before, after);
   const json left = before.flatten(), right = after.flatten();
-  const auto shown = [](const json& all, const std::string& key) {
+  const auto describe_value = [](const json& all, const std::string& key) {
     const auto value = all.find(key);
     if (value == all.end()) return std::string("absent");
     std::string text = value->is_string() ? value->get<std::string>() : value->dump();
@@ -27,7 +27,8 @@ std::string software_change(json before, json after) {
   };
   std::vector<std::string> changes;
   const auto add = [&](const std::string& key) {
-    changes.push_back(fmt::format("{}: {} → {}", key, shown(left, key), shown(right, key)));
+    changes.push_back(
+        fmt::format("{}: {} → {}", key, describe_value(left, key), describe_value(right, key)));
   };
   for (const auto& [key, value] : left.items())
     if (!right.contains(key) || right[key] != value) add(key);
@@ -60,7 +61,7 @@ void judge_loss(RowHistory& series, const Anchors& anchors) {
   if (series.last_gap() != nullptr) series.verdict.last_ratio.reset();  // no time of the last run
   if (!first_gap_of_loss(series)) return;
   const Gap& last = series.gaps.back();
-  const Anchor* accepted = anchors.accepted_loss(series);
+  const Anchor* accepted = anchors.find_accepted_loss(series);
   series.verdict.state = accepted == nullptr ? "lost" : "retired";
   series.verdict.size.reset();
   series.verdict.reason =
@@ -98,7 +99,8 @@ History judge_history(History history, const Anchors& anchors, const std::vector
         judge_series(series, anchors.find(series), settings.level,
                      tolerance.value_or(series.tolerance.value_or(settings.tolerance)));
     judge_loss(series, anchors);
-    history.code = gravest({history.code, state_code(series.verdict.state), last_run_code(series)});
+    history.code =
+        find_gravest({history.code, state_code(series.verdict.state), last_run_code(series)});
   }
   settings.tolerance = tolerance.value_or(settings.tolerance);
   return history;

@@ -43,7 +43,7 @@ Interval find_fences(std::span<const double> values) {
 /// are fewer than `enough`, so that a machine that is never quiet is judged as well.
 Points select_undisturbed(const Points& points, std::size_t enough, std::size_t most) {
   Points quiet = points;
-  std::erase_if(quiet, [](const Point* point) { return point->disturbed(); });
+  std::erase_if(quiet, [](const Point* point) { return point->is_disturbed(); });
   return take_last(quiet.size() < enough ? points : quiet, most);
 }
 
@@ -106,8 +106,8 @@ class Judge {
     if (!can_find(n, level)) {
       std::size_t needed = n;
       while (!can_find(needed, level)) ++needed;
-      verdict.changes_reason =
-          fmt::format("{} (a significant step needs at least {})", counted(n, "point"), needed);
+      verdict.changes_reason = fmt::format("{} (a significant step needs at least {})",
+                                           format_count(n, "point"), needed);
       return;
     }
     // The seed depends on the series alone, so other series do not affect its result.
@@ -187,9 +187,9 @@ class Judge {
     while (since_ && !window.empty() && window.front()->time < *since_)
       window.erase(window.begin());
     if (window.size() < latest_points) {
-      verdict.rolling_reason = fmt::format("{} before the latest {}{} ({} are needed)",
-                                           counted(window.size(), "point"), verdict.latest->points,
-                                           since_ ? " and since the promotion" : "", latest_points);
+      verdict.rolling_reason = fmt::format(
+          "{} before the latest {}{} ({} are needed)", format_count(window.size(), "point"),
+          verdict.latest->points, since_ ? " and since the promotion" : "", latest_points);
       return;
     }
     const Points baseline = select_undisturbed(window, latest_points, rolling_points);
@@ -242,8 +242,8 @@ class Judge {
     const auto stayed = [&](double slow) {
       const double near = 1 + verdict.tolerance / 2;
       return std::ranges::count_if(reference, [&](const Point* point) {
-               return !point->disturbed() && point->value > limit && point->value <= slow * near &&
-                      slow <= point->value * near;
+               return !point->is_disturbed() && point->value > limit &&
+                      point->value <= slow * near && slow <= point->value * near;
              }) >= level_points;
     };
     std::vector<double> typical = take_values(reference);
@@ -280,7 +280,7 @@ class Judge {
         "before. {}{}The cause may be chance, the machine or the software",
         last == 1 ? "the last run takes" : fmt::format("the last {} runs take at least", last),
         100 * (*verdict.size - 1), describe_level(level), 100 * verdict.tolerance,
-        counted(reference.size(), "run"),
+        format_count(reference.size(), "run"),
         suspects.back()->shared ? "Other work used its processors (!). " : "",
         suspects.back()->throttled ? "Power or heat throttled its device (\u00b0). " : "");
   }

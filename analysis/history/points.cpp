@@ -27,7 +27,7 @@ struct Run {
 
 /// The run of a result and its times; nothing for published numbers, which were not run.
 std::optional<Run> read_run(const NamedResult& result) {
-  Run run{&result, shown_name(result)};
+  Run run{&result, name_result(result)};
   if (!run.header().started) return std::nullopt;
   run.time = run.end = parse_time(run.when(), run.name + " at /run/started");
   if (const auto& finished = run.header().finished)
@@ -90,7 +90,7 @@ class Collector {
           {run.name, "published numbers are not measurements of this run"});
     for (const auto& [id, groups] : ids) {
       std::map<std::string, std::vector<Launches>> machines;
-      for (Launches& launches : groups.summarized()) {
+      for (Launches& launches : groups.summarize()) {
         const std::string& hardware = result.environment(launches.first()).hashes.hardware;
         if (hardware.empty())
           history_.passed_over.push_back(
@@ -214,7 +214,7 @@ void keep_one_statistics(History& history) {
 
 }  // namespace
 
-std::string RowHistory::told_reason() const {
+std::string RowHistory::describe_reason() const {
   if (verdict.state != "suspect") return verdict.reason;
   return verdict.reason +
          (confirmation ? ": --confirm answers " + confirmation->answer : ": --confirm decides");
@@ -230,7 +230,7 @@ std::size_t History::count(const std::string& state) const {
       series, [&](const RowHistory& row) { return row.verdict.state == state; }));
 }
 
-std::string shown_name(const NamedResult& result) {
+std::string name_result(const NamedResult& result) {
   return result.name.empty() ? "the result" : result.name;
 }
 
@@ -243,7 +243,7 @@ History collect_history(const Results& results, const std::optional<Pattern>& ro
     std::optional<Run> run = read_run(result);
     if (!run) {
       history.passed_over.push_back(
-          {shown_name(result), "its run has no time (run.started is null)"});
+          {name_result(result), "its run has no time (run.started is null)"});
       continue;
     }
     check_times(*run, now);

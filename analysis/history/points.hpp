@@ -37,7 +37,7 @@ struct Point {
   std::string file{};                      ///< result file
   std::string library{};  ///< the one that `--blas auto` found; "": none, or unknown
   int statistics = 1;     ///< version of the estimators that made `value`
-  bool disturbed() const { return shared || throttled; }
+  bool is_disturbed() const { return shared || throttled; }
 };
 
 /// A run in which the row has no result. Gaps are never filled.
@@ -120,11 +120,11 @@ struct RowHistory {
   /// The last gap, if the last run has no result; else nullptr.
   const Gap* last_gap() const;
   /// The reason for the state; of a suspect, whether --confirm decides or has decided.
-  std::string told_reason() const;
+  std::string describe_reason() const;
 };
 
 /// A run or row that cannot be part of a history.
-struct PassedOver {
+struct SkippedSource {
   std::string what{}, reason{};
 };
 
@@ -137,7 +137,7 @@ struct History {
   std::string command{};
   HistorySettings settings{};
   std::vector<RowHistory> series{};  ///< by id and hardware
-  std::vector<PassedOver> passed_over{};
+  std::vector<SkippedSource> passed_over{};
   ExitCode code = ExitCode::ok;
 
   /// The number of series in a state.
@@ -148,7 +148,7 @@ void to_json(nlohmann::json& json, const History& history);
 void from_json(const nlohmann::json& json, History& history);
 
 /// The name of a result in messages.
-std::string shown_name(const NamedResult& result);
+std::string name_result(const NamedResult& result);
 
 /// Seconds by which a run may be in the future, since the clocks of two machines may differ.
 inline constexpr double clock_slack = 3600;

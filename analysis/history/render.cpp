@@ -38,7 +38,7 @@ std::string speedup_text(const std::optional<double>& ratio) {
 std::string change_text(double ratio) { return fmt::format("{:+.1f} %", percent(ratio)); }
 
 /// The change that fresh launches have shown: of the software, or of the machine.
-std::string confirmed_text(const RowHistory& series) {
+std::string confirmation_text(const RowHistory& series) {
   const auto& answer = series.confirmation;
   if (!answer || !answer->ratio) return "-";
   if (answer->answer == "machine slower" && answer->base_s && answer->level_s)
@@ -113,7 +113,7 @@ Table make_table(const std::vector<RowHistory>& all, bool several) {
   if (any([](const RowHistory& series) {
         return series.confirmation && series.confirmation->ratio.has_value();
       }))
-    add({"confirmed", true}, confirmed_text,
+    add({"confirmed", true}, confirmation_text,
         "confirmed: change of the time from the promoted build to the new one by fresh launches of "
         "both; machine: of the promoted build from its promoted level.");
   add({"state"}, state_text);
@@ -136,7 +136,7 @@ void add_gaps(const std::vector<Gap>& gaps, std::vector<std::string>& lines) {
 
 std::vector<std::string> list_details(const RowHistory& series) {
   const SeriesVerdict& verdict = series.verdict;
-  std::vector<std::string> lines{series.told_reason()};
+  std::vector<std::string> lines{series.describe_reason()};
   if (const auto& confirmation = series.confirmation)
     lines.push_back(fmt::format("{}: {}{}", confirmation->answer, confirmation->reason,
                                 interval_text(*confirmation)));
@@ -146,7 +146,7 @@ std::vector<std::string> list_details(const RowHistory& series) {
                                 anchor->reason));
   if (const auto& rolling = verdict.rolling)
     lines.push_back(fmt::format("rolling: {} of {}", human_seconds(rolling->value),
-                                counted(rolling->points, "point")));
+                                format_count(rolling->points, "point")));
   for (const LevelChange& change : verdict.changes)
     lines.push_back(fmt::format("{}: {} → {} ({:+.1f} %, p {:.2g})", date(change.when),
                                 human_seconds(change.before), human_seconds(change.after),
@@ -274,7 +274,7 @@ std::string render_history(const History& history, bool markdown) {
       page.list(
           fmt::format("{} ({}, {})", series.id, machine(series, several), series.verdict.state),
           list_details(series));
-  for (const PassedOver& passed : history.passed_over) {
+  for (const SkippedSource& passed : history.passed_over) {
     page.blank();
     page.statement(fmt::format("not part of the history: {} ({})", passed.what, passed.reason));
   }
@@ -293,8 +293,8 @@ std::string render_history(const History& history, bool markdown) {
 }
 
 std::string history_csv(const History& history) {
-  Table table{titled({"id", "hardware", "system", "time", "run", "value_s", "low_s", "high_s",
-                      "launches", "software", "change_point"})};
+  Table table{make_columns({"id", "hardware", "system", "time", "run", "value_s", "low_s", "high_s",
+                            "launches", "software", "change_point"})};
   for (const RowHistory& series : history.series)
     for (std::size_t i = 0; i < series.points.size(); ++i) {
       const Point& point = series.points[i];

@@ -55,8 +55,8 @@ void add_learning(Log& log, double time, const RunFacts& facts, std::int64_t ima
   point(prefix + "end_learning_rate", schedule.end);
   point(prefix + "learning_rate_decay_poly_power", std::llround(schedule.power));
   point(prefix + "learning_rate_decay_steps", decays * facts.count_steps(images));
-  point(prefix + "momentum", facts.executed("momentum"));
-  point(prefix + "weight_decay", facts.executed("weight_decay"));
+  point(prefix + "momentum", facts.execution("momentum"));
+  point(prefix + "weight_decay", facts.execution("weight_decay"));
   if (rule == "lars") {
     point("lars_epsilon", 0.0);
     point("lars_opt_learning_rate_warmup_epochs", warmup);
@@ -94,7 +94,7 @@ void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
 
 std::string make_log(const RunHeader& run, const Row& row, const Submitter& submitter) {
   const RunFacts facts(row);
-  const double start = facts.started();
+  const double start = facts.start_time();
   const std::int64_t images = count_images(facts.text("data")).value_or(0);
   Log log;
   log.point(start, "cache_clear", submitter.cache_cleared);

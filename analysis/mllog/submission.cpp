@@ -87,7 +87,7 @@ class Judge {
     if (rule == "sgd" && !whole(rate / 0.001))
       add("the learning rate {:g} of {} images is not a multiple of 0.001", rate,
           facts_.global_batch());
-    const double momentum = facts_.executed("momentum"), decay = facts_.executed("weight_decay");
+    const double momentum = facts_.execution("momentum"), decay = facts_.execution("weight_decay");
     if (momentum != 0.9 && (rule == "sgd" || facts_.global_batch() < free_momentum_from))
       add("the momentum {} is not 0.9", momentum);
     if (!(decay > 0) || !whole(std::log2(decay / 1e-4)))
@@ -109,7 +109,7 @@ class Judge {
     validations(all);
     if (!facts_.before_training())
       return add("it does not contain the start time of the process (setup_s.before_training)");
-    double before = facts_.started();
+    double before = facts_.start_time();
     for (const Epoch& epoch : all)
       for (const auto& [name, time] : {std::pair{"started_unix_s", epoch.started_unix_s},
                                        std::pair{"trained_unix_s", epoch.trained_unix_s},
@@ -172,9 +172,9 @@ std::int64_t RunFacts::count(const char* parameter, std::int64_t otherwise) cons
   return number ? std::llround(*number) : otherwise;
 }
 
-double RunFacts::executed(const char* name) const {
+double RunFacts::execution(const char* name) const {
   const nlohmann::json value =
-      row_.executed ? row_.executed->rest.value(name, nlohmann::json()) : nlohmann::json();
+      row_.execution ? row_.execution->rest.value(name, nlohmann::json()) : nlohmann::json();
   return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -193,7 +193,7 @@ std::optional<double> RunFacts::before_training() const {
   return seconds == row_.setup_s.end() ? std::nullopt : seconds->second;
 }
 
-double RunFacts::started() const {
+double RunFacts::start_time() const {
   return row_.epochs.front().started_unix_s.value_or(0) - before_training().value_or(0);
 }
 

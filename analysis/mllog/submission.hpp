@@ -49,7 +49,7 @@ class RunFacts {
   std::optional<double> number(const char* parameter) const;
   std::int64_t count(const char* parameter, std::int64_t otherwise) const;
   /// The number `name` of the row's "executed"; NaN if it has none.
-  double executed(const char* name) const;
+  double execution(const char* name) const;
 
   std::int64_t global_batch() const;  ///< images of one update, over all ranks
   double base_rate() const;           ///< learning rate after the warm-up
@@ -58,7 +58,7 @@ class RunFacts {
   /// Seconds from the start of the process to the start of training.
   std::optional<double> before_training() const;
   /// When the process was started, in seconds since 1970. Needs before_training() and an epoch.
-  double started() const;
+  double start_time() const;
 
  private:
   const Row& row_;

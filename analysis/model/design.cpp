@@ -16,10 +16,10 @@ namespace {
 /// More coefficients than this are a mistake, such as factor(time).
 constexpr std::size_t most_columns = 1000;
 
-using Subterm = std::vector<Design::Coded>;
+using Subterm = std::vector<Design::Coding>;
 
 /// All subsets, the shortest first, then in the order of their members.
-std::vector<Subterm> reduced_subsets(const std::vector<std::size_t>& factors) {
+std::vector<Subterm> list_reduced_subsets(const std::vector<std::size_t>& factors) {
   std::vector<Subterm> subsets;
   for (unsigned chosen = 1U << factors.size(); chosen-- > 0;) {
     Subterm& subset = subsets.emplace_back();
@@ -38,7 +38,7 @@ bool merge_subterms(std::vector<Subterm>& subterms) {
       Subterm& longer = subterms[l];
       if (longer.size() != subterms[s].size() + 1) continue;
       Subterm rest = longer;
-      for (const Design::Coded& coded : subterms[s]) std::erase(rest, coded);
+      for (const Design::Coding& coded : subterms[s]) std::erase(rest, coded);
       if (rest.size() != 1 || rest.front().second) continue;
       std::find(longer.begin(), longer.end(), rest.front())->second = true;
       subterms.erase(subterms.begin() + static_cast<std::ptrdiff_t>(s));
@@ -96,8 +96,8 @@ std::size_t Design::find_variable(const Factor& factor, const Frame& frame,
     auto& levels = variable.levels;
     const auto level = std::find(levels.begin(), levels.end(), reference->second);
     if (level == levels.end())
-      throw InputError("--reference: " +
-                       unknown_name("level of " + factor.column, reference->second, levels));
+      throw InputError("--reference: " + explain_unknown_name("level of " + factor.column,
+                                                              reference->second, levels));
     std::rotate(levels.begin(), level, level + 1);
   }
   variables_.push_back(std::move(variable));
@@ -126,8 +126,8 @@ Design::Design(const Formula& formula, const Frame& frame,
     if (variable.categorical) categorical.push_back(variable.factor.column);
   for (const auto& [column, level] : references)
     if (std::find(categorical.begin(), categorical.end(), column) == categorical.end())
-      throw InputError("--reference: " +
-                       unknown_name("categorical column of the formula", column, categorical));
+      throw InputError("--reference: " + explain_unknown_name("categorical column of the formula",
+                                                              column, categorical));
   add_terms(formula.intercept);
   values_.resize(rows, static_cast<Eigen::Index>(columns_.size()));
   for (Eigen::Index i = 0; i < rows; ++i) {
@@ -140,7 +140,7 @@ Design::Design(const Formula& formula, const Frame& frame,
 // factors is used once among them (N. J. Smith, documentation of patsy, section "Redundancy and
 // categorical factors").
 void Design::add_terms(bool intercept) {
-  std::map<std::set<std::size_t>, std::set<std::set<Coded>>> used;
+  std::map<std::set<std::size_t>, std::set<std::set<Coding>>> used;
   std::vector<std::vector<std::size_t>> terms = terms_;
   if (intercept) terms.insert(terms.begin(), std::vector<std::size_t>{});
   for (const std::vector<std::size_t>& term : terms) {
@@ -148,7 +148,7 @@ void Design::add_terms(bool intercept) {
     for (const std::size_t index : term)
       (variables_[index].categorical ? factors : numbers).push_back(index);
     auto& used_subterms = used[{numbers.begin(), numbers.end()}];
-    std::vector<Subterm> subterms = reduced_subsets(factors);
+    std::vector<Subterm> subterms = list_reduced_subsets(factors);
     std::erase_if(subterms, [&](const Subterm& subterm) {
       return !used_subterms.insert({subterm.begin(), subterm.end()}).second;
     });
@@ -166,7 +166,7 @@ void Design::extend(DesignColumn& column, std::size_t variable, int level) const
 }
 
 void Design::add_columns(const std::vector<std::size_t>& numbers,
-                         const std::vector<Coded>& factors) {
+                         const std::vector<Coding>& factors) {
   std::vector<DesignColumn> columns(1);
   for (const auto& [index, full] : factors) {
     std::vector<DesignColumn> longer;

@@ -62,14 +62,14 @@ class Design {
   std::vector<const Variable*> partners(const DesignColumn& column) const;
 
   /// A factor of a subterm (its index), with all its levels (true) or without the reference level.
-  using Coded = std::pair<std::size_t, bool>;
+  using Coding = std::pair<std::size_t, bool>;
 
  private:
   /// The index of the variable of a factor, which is added where it is new.
   std::size_t find_variable(const Factor& factor, const Frame& frame,
                             const std::map<std::string, std::string>& references);
   void add_terms(bool intercept);
-  void add_columns(const std::vector<std::size_t>& numbers, const std::vector<Coded>& factors);
+  void add_columns(const std::vector<std::size_t>& numbers, const std::vector<Coding>& factors);
   void extend(DesignColumn& column, std::size_t variable, int level) const;
 
   std::vector<Variable> variables_;

@@ -136,7 +136,7 @@ ModelDocument make_document(const FittedModel& model) {
     document.coefficients.push_back(make_coefficient(model, i, factor));
   document.aliased = list_aliases(model);
   document.df = fit.df();
-  if (const auto unexplained = fit.unexplained()) {
+  if (const auto unexplained = fit.unexplained_part()) {
     document.r2 = 1 - *unexplained;
     document.adjusted_r2 = 1 - *unexplained *
                                    (static_cast<double>(fit.n()) - (fit.constant ? 1 : 0)) /
@@ -168,8 +168,8 @@ ModelDocument make_model(Results results, const ModelOptions& options) {
   document.command = options.command;
   document.results = std::move(sources);
   document.validation = validate_model(model);
-  for (const auto& given : options.predictions)
-    document.predictions.push_back(make_prediction(model, given));
+  for (const auto& inputs : options.predictions)
+    document.predictions.push_back(make_prediction(model, inputs));
   add_notes(document, model);
   return document;
 }
@@ -184,7 +184,7 @@ static void visit_fields(SameAs<FittedResult> auto& result, auto& fields) {
   fields.always("name", result.name, "system", result.system, "run", result.run);
 }
 
-static void visit_fields(SameAs<LeftOut> auto& left_out, auto& fields) {
+static void visit_fields(SameAs<Exclusion> auto& left_out, auto& fields) {
   fields.always("rows", left_out.rows, "reason", left_out.reason);
 }
 
@@ -221,13 +221,13 @@ static void visit_fields(SameAs<FittedObservation> auto& observation, auto& fiel
                 observation.leverage, "published", observation.published);
 }
 
-static void visit_fields(SameAs<Extrapolated> auto& extrapolated, auto& fields) {
+static void visit_fields(SameAs<Extrapolation> auto& extrapolated, auto& fields) {
   fields.always("column", extrapolated.column, "value", extrapolated.value, "observed",
                 extrapolated.observed);
 }
 
 static void visit_fields(SameAs<Prediction> auto& prediction, auto& fields) {
-  fields.always("given", prediction.given, "extrapolated", prediction.extrapolated, "unseen",
+  fields.always("given", prediction.inputs, "extrapolated", prediction.extrapolated, "unseen",
                 prediction.unseen);
   fields.nullable("value", prediction.value, "interval", prediction.interval, "reason",
                   prediction.reason);

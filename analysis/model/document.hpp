@@ -36,7 +36,7 @@ struct FittedResult {
   std::string name, system, run;
 };
 
-struct LeftOut {
+struct Exclusion {
   std::size_t rows = 0;
   std::string reason;
 };
@@ -91,17 +91,17 @@ struct FittedObservation {
 };
 
 /// A value of a prediction outside of the observed range.
-struct Extrapolated {
+struct Extrapolation {
   std::string column;
   double value = 0;
   Interval observed;
 };
 
 struct Prediction {
-  std::map<std::string, nlohmann::json> given;  ///< column → number or text
-  std::optional<double> value{};                ///< in the unit of the response
-  std::optional<Interval> interval{};           ///< of one new observation
-  std::vector<Extrapolated> extrapolated{};
+  std::map<std::string, nlohmann::json> inputs;  ///< column → number or text
+  std::optional<double> value{};                 ///< in the unit of the response
+  std::optional<Interval> interval{};            ///< of one new observation
+  std::vector<Extrapolation> extrapolated{};
   std::vector<std::string> unseen{};  ///< column=level of levels without an observation
   std::string reason{};               ///< why there is no value or no interval
 };
@@ -114,7 +114,7 @@ struct ModelDocument {
   Response response;
   std::vector<FittedResult> results;
   std::size_t n = 0;  ///< number of observations
-  std::vector<LeftOut> left_out;
+  std::vector<Exclusion> left_out;
   std::map<std::string, std::string> reference;  ///< column → level
   std::vector<Coefficient> coefficients;
   std::vector<AliasedTerm> aliased;

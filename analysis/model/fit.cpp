@@ -125,7 +125,7 @@ std::optional<VectorXd> LeastSquares::residuals_without(const Indices& rows) con
   return by_rows ? VectorXd(solver.solve(e)) : VectorXd(e + q * solver.solve(q.transpose() * e));
 }
 
-std::optional<double> LeastSquares::unexplained() const {
+std::optional<double> LeastSquares::unexplained_part() const {
   if (!(variation > 0)) return std::nullopt;
   // Rounding alone must not make R2 negative where the formula explains nothing.
   const double part = squares / variation;
@@ -137,11 +137,11 @@ namespace {
 constexpr const char* no_residual = "the fit leaves no residual, so errors cannot be estimated";
 constexpr const char* only_constant = "the model has no term besides the constant";
 
-FTest without_test(std::string reason) { return {{}, {}, {}, {}, std::move(reason)}; }
+FTest make_untested(std::string reason) { return {{}, {}, {}, {}, std::move(reason)}; }
 
 FTest f_test(double value, std::size_t df1, std::size_t df2) {
   if (!std::isfinite(value) || value < 0)
-    return without_test("the covariance of the coefficients is singular");
+    return make_untested("the covariance of the coefficients is singular");
   const boost::math::fisher_f distribution(static_cast<double>(df1), static_cast<double>(df2));
   return {value, boost::math::cdf(boost::math::complement(distribution, value)), df1, df2, ""};
 }
@@ -184,7 +184,7 @@ Index coefficients_between_groups(const Clustered& data) {
 
 /// Coefficients that a single group determines. Such a direction is an eigenvector of that group's
 /// part of the hat matrix with the eigenvalue 1.
-std::vector<bool> determined_by_one_group(const Clustered& data) {
+std::vector<bool> find_determined_by_one_group(const Clustered& data) {
   const Index k = data.x.cols();
   const Eigen::HouseholderQR<MatrixXd> qr(data.x *
                                           column_lengths(data.x).cwiseInverse().asDiagonal());
@@ -239,14 +239,14 @@ FTest wald_test(const Clustered& data, const LeastSquares& fit, const MatrixXd& 
     if ((data.x.col(j).array() != data.x(0, j)).any()) tested.push_back(j);
   const bool intercept = tested.size() < fit.independent.size();
   const auto groups = static_cast<std::size_t>(data.groups);
-  if (fit.perfect) return without_test(no_residual);
-  if (!all_have_errors) return without_test("a coefficient has no error");
-  if (tested.empty()) return without_test(only_constant);
+  if (fit.perfect) return make_untested(no_residual);
+  if (!all_have_errors) return make_untested("a coefficient has no error");
+  if (tested.empty()) return make_untested(only_constant);
   if (fit.constant && !intercept)
-    return without_test("the model has no intercept of its own to test against");
+    return make_untested("the model has no intercept of its own to test against");
   if (tested.size() >= groups)
-    return without_test(fmt::format("{} groups are too few to test {} coefficients together",
-                                    groups, tested.size()));
+    return make_untested(fmt::format("{} groups are too few to test {} coefficients together",
+                                     groups, tested.size()));
   return f_test(wald_statistic(covariance, fit.estimates, tested), tested.size(), groups - 1);
 }
 
@@ -263,16 +263,16 @@ Errors plain_errors(const LeastSquares& fit) {
   errors.reasons.assign(fit.independent.size(), fit.perfect ? no_residual : "");
   const std::size_t explaining = fit.independent.size() - (fit.constant ? 1 : 0);
   if (explaining == 0)
-    errors.f = without_test(only_constant);
+    errors.f = make_untested(only_constant);
   else if (fit.perfect)
-    errors.f = without_test(no_residual);
+    errors.f = make_untested(no_residual);
   else
     errors.f = f_test((fit.variation - fit.squares) / static_cast<double>(explaining) / variance,
                       explaining, fit.df());
   return errors;
 }
 
-Errors clustered_errors(const MatrixXd& x, const LeastSquares& fit, const Indices& group) {
+Errors compute_clustered_errors(const MatrixXd& x, const LeastSquares& fit, const Indices& group) {
   const Clustered data{x(Eigen::all, fit.independent), group,
                        1 + *std::max_element(group.begin(), group.end())};
   const auto groups = static_cast<std::size_t>(data.groups);
@@ -286,7 +286,7 @@ Errors clustered_errors(const MatrixXd& x, const LeastSquares& fit, const Indice
                          "only between groups",
                          groups, between, between == 1 ? "" : "s", between == 1 ? "s" : "");
     errors.reasons.assign(fit.independent.size(), reason);
-    errors.f = without_test(reason);
+    errors.f = make_untested(reason);
     return errors;
   }
 
@@ -295,7 +295,7 @@ Errors clustered_errors(const MatrixXd& x, const LeastSquares& fit, const Indice
                             static_cast<double>(data.x.rows() - data.x.cols());
   const MatrixXd half = fit.inverse * sum_scores(data, fit.residuals);
   errors.covariance = correction * half * half.transpose();
-  const std::vector<bool> determined = determined_by_one_group(data);
+  const std::vector<bool> determined = find_determined_by_one_group(data);
   for (const bool alone : determined)
     errors.reasons.emplace_back(
         alone         ? "a single group determines it, so its variation between groups is unknown"

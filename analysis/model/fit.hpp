@@ -51,7 +51,7 @@ struct LeastSquares {
   std::optional<Eigen::VectorXd> residuals_without(const Indices& rows) const;
   double sigma() const { return std::sqrt(squares / static_cast<double>(df())); }
   /// The part of the response's variation that the columns do not explain; nothing without any.
-  std::optional<double> unexplained() const;
+  std::optional<double> unexplained_part() const;
 };
 
 LeastSquares least_squares(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
@@ -78,7 +78,8 @@ Errors plain_errors(const LeastSquares& fit);
 /// A coefficient that a single group determines gets a reason instead of an error: its scores sum
 /// to zero, so the sandwich would report an error of zero. No coefficient gets an error where there
 /// are no more groups than coefficients that differ only between groups.
-Errors clustered_errors(const Eigen::MatrixXd& x, const LeastSquares& fit, const Indices& group);
+Errors compute_clustered_errors(const Eigen::MatrixXd& x, const LeastSquares& fit,
+                                const Indices& group);
 
 /// Student's t at `confidence`, two-sided.
 double t_quantile(std::size_t df);

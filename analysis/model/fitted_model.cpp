@@ -41,8 +41,8 @@ void check_fittable(const Design& design, const LeastSquares& fit, const Formula
     throw InputError(
         fmt::format("{} cannot determine {} and their errors (there must be more observations than "
                     "coefficients). Give more results ({}), or remove terms.",
-                    counted(fit.n(), "observation"), counted(fit.independent.size(), "coefficient"),
-                    more_launches));
+                    format_count(fit.n(), "observation"),
+                    format_count(fit.independent.size(), "coefficient"), more_launches));
   if (y.minCoeff() == y.maxCoeff())
     throw InputError(fmt::format(
         "the response {} is {} in every observation (there is no variation to explain). "
@@ -59,7 +59,7 @@ std::vector<std::string> select_columns(Frame& frame, const Formula& formula,
     std::vector<std::string> known = frame.columns();
     if (frame.size() > 0 && std::find(known.begin(), known.end(), cluster) == known.end()) {
       known.insert(known.begin(), {"launch", "none"});
-      throw InputError("--cluster: " + unknown_name("column", cluster, known));
+      throw InputError("--cluster: " + explain_unknown_name("column", cluster, known));
     }
     columns.push_back(cluster);
   }
@@ -92,7 +92,8 @@ FittedModel fit_model(const Formula& formula, Frame frame, const ModelOptions& o
   // Launches with a row each are no groups.
   if (options.cluster.empty() && std::set(groups.begin(), groups.end()).size() == frame.size())
     by = "none";
-  Errors errors = by == "none" ? plain_errors(fit) : clustered_errors(design.values(), fit, groups);
+  Errors errors =
+      by == "none" ? plain_errors(fit) : compute_clustered_errors(design.values(), fit, groups);
   return {formula,        std::move(frame),  std::move(design),
           std::move(fit), std::move(errors), std::move(by)};
 }
@@ -100,14 +101,15 @@ FittedModel fit_model(const Formula& formula, Frame frame, const ModelOptions& o
 namespace {
 
 /// The given values as cells, one for each column on the right side of the formula.
-std::map<std::string, FrameValue> given_cells(const FittedModel& model,
-                                              const std::map<std::string, std::string>& given) {
+std::map<std::string, FrameValue> make_cells(const FittedModel& model,
+                                             const std::map<std::string, std::string>& inputs) {
   std::vector<std::string> needed = model.formula.columns();
   needed.erase(needed.begin());  // the response
   std::map<std::string, FrameValue> cells;
-  for (const auto& [column, text] : given) {
+  for (const auto& [column, text] : inputs) {
     if (std::find(needed.begin(), needed.end(), column) == needed.end())
-      throw InputError("--predict: " + unknown_name("column of the formula", column, needed));
+      throw InputError("--predict: " +
+                       explain_unknown_name("column of the formula", column, needed));
     cells[column] =
         model.frame.numeric(column) ? number_cell("--predict", column, text) : FrameValue(text);
   }
@@ -122,13 +124,13 @@ std::map<std::string, FrameValue> given_cells(const FittedModel& model,
 
 /// Adds the levels that no observation has, and the numbers outside of the observed range.
 void add_distance_from_data(Prediction& prediction, const Design& design) {
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const Variable& variable : design.variables()) {
     const std::string& column = variable.factor.column;
-    const FrameValue& cell = prediction.given.at(column);
+    const FrameValue& cell = prediction.inputs.at(column);
     const bool unseen =
         variable.categorical && variable.encode(cell, "--predict") == Variable::unseen;
-    if ((variable.categorical && !unseen) || !told.insert(column).second) continue;
+    if ((variable.categorical && !unseen) || !reported.insert(column).second) continue;
     if (unseen)
       prediction.unseen.push_back(fmt::format("{}={}", column, level_name(cell)));
     else if (const double value = cell; value < variable.low || value > variable.high)
@@ -165,15 +167,15 @@ FrameValue number_cell(const std::string& flag, const std::string& column,
 }
 
 Prediction make_prediction(const FittedModel& model,
-                           const std::map<std::string, std::string>& given) {
-  Prediction prediction{given_cells(model, given)};
+                           const std::map<std::string, std::string>& inputs) {
+  Prediction prediction{make_cells(model, inputs)};
   const auto refuse = [&](const std::string& reason) {
     prediction.reason = reason;
     return prediction;
   };
   add_distance_from_data(prediction, model.design);
   if (!prediction.unseen.empty()) return refuse("no observation has a level that is asked for");
-  const Eigen::VectorXd row = model.design.row(prediction.given, "--predict");
+  const Eigen::VectorXd row = model.design.row(prediction.inputs, "--predict");
   const auto value = model.fit.at(row);
   if (!value) return refuse("the observations do not determine it: it needs an aliased term");
   const std::string& function = model.formula.response.function;

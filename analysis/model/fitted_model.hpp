@@ -38,7 +38,7 @@ std::vector<Validation> validate_model(const FittedModel& model);
 /// A prediction from "column → value". InputError for columns that the formula does not have, for
 /// columns without a value, and for text where a number is needed.
 Prediction make_prediction(const FittedModel& model,
-                           const std::map<std::string, std::string>& given);
+                           const std::map<std::string, std::string>& inputs);
 
 /// The cell for `text`, a number of the command line for a column of numbers. InputError.
 FrameValue number_cell(const std::string& flag, const std::string& column, const std::string& text);

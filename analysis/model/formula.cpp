@@ -95,7 +95,7 @@ class Parser {
     const std::string word = name();
     if (!take('(')) return {"", word};
     if (std::find(functions.begin(), functions.end(), word) == functions.end())
-      refuse(begin, unknown_name("function", word, functions));
+      refuse(begin, explain_unknown_name("function", word, functions));
     Factor factor{word, name()};
     if (!take(')')) expected("')'");
     return factor;

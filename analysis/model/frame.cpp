@@ -39,9 +39,9 @@ std::map<std::string, FrameValue> make_cells(const std::string& system, const st
   put("benchmark", row.benchmark);
   if (!row.names.empty()) put("name", row.names.front());
   put("problem", row.problem.descriptor);
-  if (row.executed) {  // the parameters have what was asked for
-    put("ran", row.executed->algorithm);
-    put("implementation", row.executed->implementation);
+  if (row.execution) {  // the parameters have what was asked for
+    put("ran", row.execution->algorithm);
+    put("implementation", row.execution->implementation);
   }
   for (const auto& [name, value] : row.parameters) put(name, value);
   put("flops", number_or_null(row.problem.flops));
@@ -154,7 +154,7 @@ void Frame::keep_only(const Keep& wanted, const std::string& reason_of_others) {
 
 std::string Frame::reasons() const {
   std::vector<std::string> all;
-  for (const LeftOut& rows : left_out_)
+  for (const Exclusion& rows : left_out_)
     all.push_back(fmt::format("{}: {}", rows.rows, rows.reason));
   return all.empty() ? "the files have no rows" : join(all, ", ");
 }
@@ -168,7 +168,7 @@ void Frame::select(const std::vector<std::string>& columns) {
     if (std::find(known.begin(), known.end(), column) == known.end())
       // The columns are those of the results: no other command lists them.
       throw InputError(
-          unknown_name("column", column, known) +
+          explain_unknown_name("column", column, known) +
           (known.size() > most_valid_names ? " The results have: " + join(known, ", ") + "." : ""));
   for (const std::string& column : columns)
     keep_only([&](const Observation& observation) { return !observation.at(column).is_null(); },

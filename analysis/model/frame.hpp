@@ -56,7 +56,7 @@ class Frame {
   /// the others are added to left_out. InputError with the nearest name for an unknown column;
   /// NothingToModel if no observation is left.
   void select(const std::vector<std::string>& columns);
-  const std::vector<LeftOut>& left_out() const { return left_out_; }
+  const std::vector<Exclusion>& left_out() const { return left_out_; }
   /// True if every observation that has the column has a number there.
   bool numeric(const std::string& column) const;
 
@@ -66,7 +66,7 @@ class Frame {
   /// "12: failed, 3: no value of size".
   std::string reasons() const;
   std::vector<Observation> observations_;
-  std::vector<LeftOut> left_out_;
+  std::vector<Exclusion> left_out_;
 };
 
 /// The name of a level: 8, 0.5, PCA.

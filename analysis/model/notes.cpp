@@ -27,8 +27,8 @@ bool problems_repeat(const Frame& frame, const Indices& problem) {
 
 /// Coefficients whose column has a single value in all observations of a problem, the intercept
 /// among them.
-std::vector<std::size_t> constant_within_problems(const FittedModel& model,
-                                                  const Indices& problem) {
+std::vector<std::size_t> find_constant_within_problems(const FittedModel& model,
+                                                       const Indices& problem) {
   std::vector<std::size_t> constant;
   for (std::size_t i = 0; i < model.fit.independent.size(); ++i) {
     const auto column = model.design.values().col(model.fit.independent[i]);
@@ -50,10 +50,10 @@ std::string between_problems_note(const FittedModel& model) {
   const auto problems =
       static_cast<std::size_t>(1 + *std::max_element(problem.begin(), problem.end()));
   if (!problems_repeat(model.frame, problem)) return "";
-  const std::vector<std::size_t> constant = constant_within_problems(model, problem);
+  const std::vector<std::size_t> constant = find_constant_within_problems(model, problem);
   // As many coefficients as problems fit each problem exactly: they describe these problems alone.
   if (constant.size() >= problems) return "";
-  const Errors by_problem = clustered_errors(model.design.values(), model.fit, problem);
+  const Errors by_problem = compute_clustered_errors(model.design.values(), model.fit, problem);
   std::vector<std::string> terms;
   for (const std::size_t i : constant) {
     const DesignColumn& column = model.design.columns()[model.fit.independent[i]];
@@ -90,18 +90,18 @@ void add_notes(ModelDocument& document, const FittedModel& model) {
   note(published > 0,
        fmt::format("{} of {} {} without samples: the intervals are those of the fit, not of the "
                    "measurements",
-                   published, counted(model.fit.n(), "observation"),
+                   published, format_count(model.fit.n(), "observation"),
                    by_count(published, "is a published number", "are published numbers")));
   note(shared > 0, fmt::format("{} {} timed while other work used the processors: {}",
-                               counted(shared, "observation"), by_count(shared, "was", "were"),
+                               format_count(shared, "observation"), by_count(shared, "was", "were"),
                                by_count(shared, "an upper limit", "upper limits")));
   note(throttled > 0,
        fmt::format("{} {} timed while power or heat throttled the device: what it needs with this "
                    "power and cooling",
-                   counted(throttled, "observation"), by_count(throttled, "was", "were")));
+                   format_count(throttled, "observation"), by_count(throttled, "was", "were")));
   note(model.clustered_by != "none" && model.errors.groups < few_groups,
        fmt::format("{}: clustered errors from fewer than {} groups tend to be too small",
-                   counted(model.errors.groups, "group"), few_groups));
+                   format_count(model.errors.groups, "group"), few_groups));
   const std::vector<std::string>& reasons = model.errors.reasons;
   note(model.clustered_by == "launch" &&
            std::find(reasons.begin(), reasons.end(), "") == reasons.end(),

@@ -45,12 +45,12 @@ struct ModelPage : Page {
 
   /// The text, or, if it would make a table too wide for a terminal, the number of its footnote.
   std::string brief(const std::string& text, std::size_t width) {
-    return markdown() || shown_width(text) <= width ? text : legend.footnote(text);
+    return markdown() || count_columns(text) <= width ? text : legend.footnote(text);
   }
   /// A term as it is printed: a long one is cut, and its footnote has the whole.
   std::string term(const std::string& name) {
     const std::string whole = brief(name, most_term);
-    return whole == name ? name : fmt::format("{} {}", shortened(name, most_term), whole);
+    return whole == name ? name : fmt::format("{} {}", shorten(name, most_term), whole);
   }
 };
 
@@ -77,7 +77,7 @@ void add_head(ModelPage& page, const ModelDocument& document) {
     head.lines.push_back({{what, text}});
   };
   say("observations", std::to_string(document.n));
-  for (const LeftOut& left_out : document.left_out)
+  for (const Exclusion& left_out : document.left_out)
     say("left out", fmt::format("{}: {}", left_out.rows, left_out.reason));
   std::vector<std::string> references;
   for (const auto& [column, level] : document.reference)
@@ -86,7 +86,7 @@ void add_head(ModelPage& page, const ModelDocument& document) {
   const auto& cluster = document.cluster;
   say("errors", fmt::format("{}, t with {} degrees of freedom",
                             cluster ? fmt::format("clustered by {}: {}", cluster->by,
-                                                  counted(cluster->groups, "group"))
+                                                  format_count(cluster->groups, "group"))
                                     : "observations are independent",
                             cluster ? cluster->df : document.df));
   say("R2", fmt::format("{}, adjusted {}", number(document.r2), number(document.adjusted_r2)));
@@ -107,7 +107,7 @@ void add_coefficients(ModelPage& page, const ModelDocument& document) {
                                   ">t|5", ">p|3",        ">95 % interval|2"};
   if (speedups) titles.insert(titles.end(), {">speedup", ">95 % interval"});
   titles.emplace_back("note");
-  Table table{titled(titles)};
+  Table table{make_columns(titles)};
   for (const Coefficient& coefficient : document.coefficients) {
     std::vector<std::string>& cells = table.lines.emplace_back().cells;
     cells = {page.term(coefficient.term), number(coefficient.estimate),
@@ -125,36 +125,38 @@ void add_coefficients(ModelPage& page, const ModelDocument& document) {
 }
 
 void add_checks(ModelPage& page, const ModelDocument& document) {
-  page.part({titled({"aliased term", "because"}),
+  page.part({make_columns({"aliased term", "because"}),
              make_lines(document.aliased, [&](const AliasedTerm& alias) {
                return Line{{page.term(alias.term), page.brief(alias.because, most_text)}};
              })});
-  page.part({titled({"left out, then predicted", ">n", ">RMS error", ">worst ratio|2", "worst|1"}),
-             make_lines(document.validation, [&](const Validation& check) {
-               const std::string& name = check.left_out.empty() ? check.kind : check.left_out;
-               Line line{{page.brief(name, most_text), std::to_string(check.n)}, check.reason};
-               if (check.reason.empty())
-                 for (const std::string& cell : {number(check.rms_error), number(check.worst_ratio),
-                                                 page.brief(check.worst, most_text)})
-                   line.cells.push_back(cell);
-               return line;
-             })});
+  page.part(
+      {make_columns({"left out, then predicted", ">n", ">RMS error", ">worst ratio|2", "worst|1"}),
+       make_lines(document.validation, [&](const Validation& check) {
+         const std::string& name = check.left_out.empty() ? check.kind : check.left_out;
+         Line line{{page.brief(name, most_text), std::to_string(check.n)}, check.reason};
+         if (check.reason.empty())
+           for (const std::string& cell : {number(check.rms_error), number(check.worst_ratio),
+                                           page.brief(check.worst, most_text)})
+             line.cells.push_back(cell);
+         return line;
+       })});
 }
 
 void add_predictions(Page& page, const ModelDocument& document) {
   const Response& response = document.response;
-  Table table{titled({"predicted for", ">" + response.column, ">95 % interval", "note"})};
+  Table table{make_columns({"predicted for", ">" + response.column, ">95 % interval", "note"})};
   for (const Prediction& prediction : document.predictions) {
-    std::vector<std::string> given, notes;
-    for (const auto& [column, value] : prediction.given)
-      given.push_back(column + "=" +
-                      (value.is_string() ? value.get<std::string>() : number(value.get<double>())));
-    for (const Extrapolated& column : prediction.extrapolated)
+    std::vector<std::string> inputs, notes;
+    for (const auto& [column, value] : prediction.inputs)
+      inputs.push_back(
+          column + "=" +
+          (value.is_string() ? value.get<std::string>() : number(value.get<double>())));
+    for (const Extrapolation& column : prediction.extrapolated)
       notes.push_back(fmt::format("EXTRAPOLATED: {} was observed from {} to {}", column.column,
                                   number(column.observed.low), number(column.observed.high)));
     for (const std::string& level : prediction.unseen) notes.push_back("UNSEEN: " + level);
     if (!prediction.reason.empty() && prediction.unseen.empty()) notes.push_back(prediction.reason);
-    table.lines.push_back({{join(given, ", "), in_unit(prediction.value, response.unit),
+    table.lines.push_back({{join(inputs, ", "), in_unit(prediction.value, response.unit),
                             interval_text(prediction.interval, response.unit), join(notes, "; ")}});
   }
   page.part(table);

@@ -30,8 +30,8 @@ LeftOutErrors refit(const FittedModel& model, const Indices& rows,
   const LeastSquares fit = least_squares(x(others, Eigen::all), y(others));
   if (fit.n() <= fit.independent.size())
     return {{},
-            fmt::format("only {} left for {}", counted(fit.n(), "observation"),
-                        counted(fit.independent.size(), "coefficient"))};
+            fmt::format("only {} left for {}", format_count(fit.n(), "observation"),
+                        format_count(fit.independent.size(), "coefficient"))};
   LeftOutErrors refitted{y(rows)};
   for (Eigen::Index i = 0; i < refitted.errors.size(); ++i) {
     const auto value = fit.at(x.row(rows[i]));

@@ -149,7 +149,7 @@ void add(Findings& findings, const Acceptance& acceptance, const std::string& se
       group.add(verdict_names[node.verdict], "nodes of the acceptance", section, node.node,
                 explain(node));
   }
-  for (const Acceptance::Unmet& unmet : acceptance.unmet)
+  for (const Acceptance::UnmetCriterion& unmet : acceptance.unmet)
     findings.failed.add("not met", "criteria of the fleet", section, unmet.criterion, unmet.reason);
 }
 

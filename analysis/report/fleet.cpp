@@ -203,7 +203,7 @@ bool pack_row(Row& row, std::string_view, const RunResult&) {
   std::vector<std::uint8_t> whole = json::to_cbor(row);
   whole.shrink_to_fit();  // it has grown by doubling, and stays as long as the fleet does
   const bool marked = !choose_mark(row).empty();
-  row.executed = {};
+  row.execution = {};
   row.layers = {};
   row.metrics = {};
   row.epochs = {};
@@ -234,7 +234,7 @@ ExitCode rows_exit_code(const Results& results) {
   for (const NamedResult& named : results) {
     std::vector<Row> measured = named.rows();
     std::erase_if(measured, [](const Row& row) { return row.published; });
-    if (!measured.empty()) code = gravest(code, exit_code(measured));
+    if (!measured.empty()) code = find_gravest(code, exit_code(measured));
   }
   return code;
 }
@@ -295,7 +295,7 @@ bool needs_a_look(const JudgedRow& row) {
 
 }  // namespace
 
-json condensed_acceptance(Acceptance acceptance) {
+json condense_acceptance(Acceptance acceptance) {
   std::vector<JudgedNode>& nodes = acceptance.nodes;
   if (nodes.size() <= most_nodes) return acceptance;
   std::vector<const JudgedNode*> failed;

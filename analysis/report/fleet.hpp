@@ -62,7 +62,7 @@ FleetSummary condense(Results& results);
 /// A document of `assay accept`. A page of more than `most_nodes` nodes leaves out the rows that
 /// passed on nodes that passed, and of the others those beyond what it can show; "rows_of"
 /// then counts a node's rows.
-nlohmann::json condensed_acceptance(Acceptance acceptance);
+nlohmann::json condense_acceptance(Acceptance acceptance);
 
 /// Writes the medians of the fleet into the series of the rows that represent it.
 void adopt_fleet(const FleetSummary& fleet, SeriesList& all);

@@ -63,8 +63,8 @@ void add_documents(const std::vector<NamedDocument>& documents, std::set<std::st
 }
 
 /// "3 slower, 2 same": the named counts that are not 0, in the order given.
-std::string counted(const std::map<std::string, std::size_t>& counts,
-                    const std::vector<std::string>& names) {
+std::string list_counts(const std::map<std::string, std::size_t>& counts,
+                        const std::vector<std::string>& names) {
   std::vector<std::string> parts;
   for (const std::string& name : names)
     if (const auto count = counts.find(name); count != counts.end() && count->second > 0)
@@ -97,8 +97,9 @@ Judgement judge(const Comparison& comparison) {
   std::map<std::string, std::size_t> counts = comparison.summary;
   for (const Entry& row : comparison.not_compared) ++counts[row.new_status];
   counts["lost"] = comparison.lost.size();
-  const std::string rows = counted(counts, {"incorrect", "failed", "timeout", "target missed",
-                                            "lost", "slower", "faster", "same", "inconclusive"});
+  const std::string rows =
+      list_counts(counts, {"incorrect", "failed", "timeout", "target missed", "lost", "slower",
+                           "faster", "same", "inconclusive"});
   return {comparison.exit_code,
           comparison.refused ? "NOT COMPARABLE" : name_code(comparison.exit_code),
           fmt::format("comparison of {} with {}: {}", comparison.updated.name, comparison.base.name,
@@ -112,8 +113,8 @@ Judgement judge(const History& history) {
   for (const RowHistory& series : history.series) ++counts[series.verdict.state];
   return {history.code, name_code(history.code),
           fmt::format("history of {} series: {}", history.series.size(),
-                      counted(counts, {"slower", "drifting", "lost", "suspect", "faster", "steady",
-                                       "too short"}))};
+                      list_counts(counts, {"slower", "drifting", "lost", "suspect", "faster",
+                                           "steady", "too short"}))};
 }
 
 /// The verdicts of the documents of one type.
@@ -154,7 +155,7 @@ Judgement judge(const ReportInput& input, const SeriesList& all) {
 /// ones.
 std::string not_judged(const SeriesList& all) {
   const auto published = std::count_if(all.begin(), all.end(), [](const Series& series) {
-    return shown_status(series) == "published";
+    return status_text(series) == "published";
   });
   return fmt::format(
       "Every measured number here is verified{}. No criterion judged the speed (assay accept, "
@@ -203,7 +204,7 @@ json verdict_part(const ReportInput& input, const SeriesList& all) {
     const Judgement own = judge(input, all);
     judgements.insert(own.code == ExitCode::ok ? judgements.end() : judgements.begin(), own);
   }
-  const auto told = [](const Judgement& judgement) -> json {
+  const auto to_document = [](const Judgement& judgement) -> json {
     return {{"code", static_cast<int>(judgement.code)},
             {"word", judgement.word},
             {"text", judgement.text}};
@@ -211,19 +212,19 @@ json verdict_part(const ReportInput& input, const SeriesList& all) {
   std::size_t worst = 0;
   for (std::size_t i = 1; i < judgements.size(); ++i)
     if (judgements[i].code != judgements[worst].code &&
-        gravest(judgements[i].code, judgements[worst].code) == judgements[i].code)
+        find_gravest(judgements[i].code, judgements[worst].code) == judgements[i].code)
       worst = i;
   json verdict = {
       {"code", nullptr}, {"word", "NO VERDICT"}, {"text", "nothing here was measured or judged"}};
   if (!judgements.empty()) {
-    verdict = told(judgements[worst]);
+    verdict = to_document(judgements[worst]);
   } else if (!all.empty()) {
     verdict["word"] = "PUBLISHED";
     verdict["text"] = rows_text(all.size()) + " of others; nothing was measured here";
   }
   verdict["also"] = json::array();
   for (std::size_t i = 0; i < judgements.size(); ++i)
-    if (i != worst) verdict["also"].push_back(told(judgements[i]));
+    if (i != worst) verdict["also"].push_back(to_document(judgements[i]));
   verdict["note"] = !judged && verdict["code"] == 0 ? json(not_judged(all)) : json();
   return verdict;
 }

@@ -29,7 +29,8 @@ std::string read_text(const fs::path& file) {
 }
 
 /// The text with each of the named characters replaced.
-std::string replaced(const std::string& original, const std::map<char, std::string>& names) {
+std::string replace_characters(const std::string& original,
+                               const std::map<char, std::string>& names) {
   std::string text;
   text.reserve(original.size() + original.size() / 64);
   for (const char c : original)
@@ -71,8 +72,8 @@ void pack(json& node) {
 std::string script_json(const nlohmann::json& document) {
   // ASCII alone: U+2028 and U+2029 would end a line of JavaScript. Texts from a command line may be
   // no UTF-8; those of files are.
-  return replaced(document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
-                  {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
+  return replace_characters(document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
+                            {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 std::string plots_missing(const fs::path& assets) {
@@ -104,8 +105,9 @@ std::string report_page(nlohmann::json document, const fs::path& assets) {
         "report_documents.js", "report_rows.js", "report.js"})
     scripts += read_text(assets / name);
   const std::array<std::pair<std::string_view, std::string>, 5> places{{
-      {"@TITLE@", replaced(document.at("title"),
-                           {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}})},
+      {"@TITLE@",
+       replace_characters(document.at("title"),
+                          {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}})},
       {"@STYLE@", read_text(assets / "report.css")},
       {"@PLOTLY@", plotly},
       {"@DATA@", script_json(document)},

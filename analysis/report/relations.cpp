@@ -40,8 +40,8 @@ json roofline_part(const Results& results, const SeriesList& all) {
     roofs[name].bytes.push_back(*ceiling.bytes_per_s);
     // Winograd: the rate counts the operations of the problem, of which it executes a part.
     const bool fewer = any_launch(all[i], [](const Row& launch) {
-      return launch.executed && launch.problem.flops &&
-             launch.executed->algorithmic_flops.value_or(*launch.problem.flops) <
+      return launch.execution && launch.problem.flops &&
+             launch.execution->algorithmic_flops.value_or(*launch.problem.flops) <
                  *launch.problem.flops;
     });
     points.push_back({{"row", i},
@@ -72,7 +72,7 @@ json precision_part(const SeriesList& all) {
       if (!other || row.fp32 == nullptr || row.series->published || !has_time(*row.series) ||
           !error || !(row.speedup || row.is_reference()))
         continue;
-      const OverFp32 speedup = row.speedup.value_or(OverFp32{});
+      const RatioToFp32 speedup = row.speedup.value_or(RatioToFp32{});
       points.push_back({{"row", row.series - all.data()},
                         {"reference", row.fp32 - all.data()},
                         {"executed", row.precision},

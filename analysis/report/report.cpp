@@ -99,7 +99,7 @@ std::vector<std::string> shown_findings(const JudgedNode& node) {
   if (texts.empty() && !node.reason.empty()) return {node.reason};
   if (const std::size_t count = texts.size(); count > most) {
     texts.resize(most);
-    texts.push_back("and " + counted(count - most, "more finding"));
+    texts.push_back("and " + format_count(count - most, "more finding"));
   }
   return texts;
 }
@@ -109,7 +109,7 @@ void add_documents(const ReportInput& input, json& document) {
   for (const NamedDocument& named : input.documents) {
     json& shown = document[named.kind()].emplace_back();
     if (const auto* acceptance = std::get_if<Acceptance>(&named.content)) {
-      shown = report::condensed_acceptance(*acceptance);
+      shown = report::condense_acceptance(*acceptance);
       for (std::size_t i = 0; const JudgedNode& node : acceptance->nodes)
         shown["nodes"][i++]["findings"] = shown_findings(node);
     } else

@@ -19,7 +19,7 @@ int torus_rows(int ranks) {
   return rows;
 }
 
-std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Members of the groups of each level, from the innermost outwards: {4, 544} for 2176 ranks in
 /// nodes of 4. Empty where the ranks do not fill whole groups.
@@ -57,7 +57,7 @@ const std::vector<AlgorithmCost>& algorithm_costs() {
   return all;
 }
 
-void AllreduceCost::add(int times, Data data, std::int64_t parts, const To& receiver) {
+void AllreduceCost::add(int times, Data data, std::int64_t parts, const Route& receiver) {
   Round round{times, data, parts};
   if (in_step_) {
     round.links = list_links(network_, ranks_, receiver);
@@ -88,7 +88,7 @@ void AllreduceCost::add_halving_doubling(int stride, int members, std::int64_t p
                                          bool first_only) {
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(members)));
   const int folded = members - power;
-  const auto round = [&](std::int64_t of_parts, const To& next) {
+  const auto round = [&](std::int64_t of_parts, const Route& next) {
     add(1, data, of_parts, [=](int rank) {
       if (first_only && rank % stride != 0) return -1;
       const int place = rank / stride % members, other = next(place);
@@ -193,9 +193,9 @@ AllreduceCost::Size AllreduceCost::size_of_part(const Round& round, std::int64_t
                                : round.data == Data::even ? elements - rest
                                                           : rest;
   const std::int64_t bytes =
-      divided_up(divided, round.parts) * static_cast<std::int64_t>(element_bytes);
+      divide_up(divided, round.parts) * static_cast<std::int64_t>(element_bytes);
   if (bytes == 0) return {};
-  return {static_cast<double>(network_.segment_bytes > 0 ? divided_up(bytes, network_.segment_bytes)
+  return {static_cast<double>(network_.segment_bytes > 0 ? divide_up(bytes, network_.segment_bytes)
                                                          : 1),
           static_cast<double>(bytes)};
 }
@@ -225,12 +225,12 @@ double AllreduceCost::in_step(std::int64_t elements, std::size_t element_bytes) 
   return sum + first;
 }
 
-std::vector<double> AllreduceCost::ends(const std::vector<PendingSum>& asked,
+std::vector<double> AllreduceCost::ends(const std::vector<PendingSum>& sums,
                                         std::size_t element_bytes) const {
-  if (!in_step_ && !rounds_.empty()) return simulate(asked, element_bytes);
+  if (!in_step_ && !rounds_.empty()) return simulate(sums, element_bytes);
   std::vector<double> ends;
   double end = 0;
-  for (const PendingSum& bucket : asked)
+  for (const PendingSum& bucket : sums)
     ends.push_back(end = std::max(end, bucket.ready) + in_step(bucket.elements, element_bytes));
   return ends;
 }

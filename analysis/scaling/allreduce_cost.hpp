@@ -32,7 +32,7 @@ class AllreduceCost {
                                     const Network& network);
   /// The end of each of these allreduces, in seconds. They are executed in this order: each rank
   /// begins one when it has ended the previous one.
-  std::vector<double> ends(const std::vector<PendingSum>& asked, std::size_t element_bytes) const;
+  std::vector<double> ends(const std::vector<PendingSum>& sums, std::size_t element_bytes) const;
   /// The time of one allreduce.
   double seconds(std::int64_t elements, std::size_t element_bytes) const {
     return ends({{0, elements}}, element_bytes).front();
@@ -43,7 +43,7 @@ class AllreduceCost {
 
  private:
   friend class Simulation;
-  using To = std::function<int(int)>;  ///< the rank that a rank sends to; negative: none
+  using Route = std::function<int(int)>;  ///< the rank that a rank sends to; negative: none
   /// The elements that are divided into parts: all, those that the ranks of a node divide evenly,
   /// or the remainder of that division.
   enum class Data : std::uint8_t { all, even, rest };
@@ -64,7 +64,7 @@ class AllreduceCost {
   };
 
   explicit AllreduceCost(int ranks, const Network& network) : ranks_(ranks), network_(network) {}
-  void add(int times, Data data, std::int64_t parts, const To& receiver);
+  void add(int times, Data data, std::int64_t parts, const Route& receiver);
   /// Groups of `members` ranks r, r + stride, …. Each message has 1/parts of the data.
   void add_ring(int stride, int members, std::int64_t parts, Data data, int times);
   /// `first_only`: only the groups that begin at a multiple of `stride`.
@@ -79,7 +79,7 @@ class AllreduceCost {
   double in_step(std::int64_t elements, std::size_t element_bytes) const;
   /// ends(), message by message. A rank begins its next round when it has completed its send and
   /// its receive of this round; a port serves messages in the order in which they begin.
-  std::vector<double> simulate(const std::vector<PendingSum>& asked,
+  std::vector<double> simulate(const std::vector<PendingSum>& sums,
                                std::size_t element_bytes) const;
 
   int ranks_, node_ = 1;

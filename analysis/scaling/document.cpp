@@ -69,8 +69,8 @@ PredictedPoint predict_point(const ScalingInput& input, const CurveInput& curve,
     return refuse(fmt::format(
         "ranks do not proceed in step, and more than {:.0e} messages would have to be simulated",
         most_simulated));
-  const StepTime step = step_time(compute, input.buckets, input.overlap, [&](const auto& asked) {
-    return allreduce.ends(asked, input.element_bytes);
+  const StepTime step = step_time(compute, input.buckets, input.overlap, [&](const auto& sums) {
+    return allreduce.ends(sums, input.element_bytes);
   });
   point.batch = batch;
   point.step_s = step.seconds;
@@ -152,7 +152,8 @@ PredictedCurve predict_curve(const ScalingInput& input, std::size_t index,
   return curve;
 }
 
-ComparedPoint compare_point(const Published& published, const std::vector<PredictedCurve>& curves) {
+ComparedPoint compare_point(const PublishedPoint& published,
+                            const std::vector<PredictedCurve>& curves) {
   ComparedPoint compared{published};
   for (const PredictedCurve& curve : curves) {
     if (curve.algorithm != published.algorithm || curve.index != published.curve) continue;
@@ -185,12 +186,12 @@ std::vector<std::string> make_notes(const ScalingInput& input) {
 ScalingDocument predict_scaling(const ScalingInput& input, const std::string& command) {
   ScalingDocument document{input.name, input.description, command, input.ranks.front(),
                            input.sources};
-  const auto& asked = input.algorithms;
+  const auto& algorithms = input.algorithms;
   for (const AlgorithmCost& cost : algorithm_costs())
-    if (std::find(asked.begin(), asked.end(), cost.name) != asked.end())
+    if (std::find(algorithms.begin(), algorithms.end(), cost.name) != algorithms.end())
       document.algorithms.push_back(cost);
   for (std::size_t i = 0; i < input.curves.size(); ++i)
-    for (const std::string& algorithm : asked)
+    for (const std::string& algorithm : algorithms)
       document.curves.push_back(predict_curve(input, i, algorithm));
   for (std::size_t i = 0; i < input.curves.size(); ++i)
     for (const int ranks : input.ranks)
@@ -207,7 +208,7 @@ ScalingDocument predict_scaling(const ScalingInput& input, const std::string& co
           fmt::format("staging: the disks of {:.0f} nodes give what training reads.",
                       nodes_for_rate(*input.staging->wanted, input.staging->rates)));
   }
-  for (const Published& published : input.published)
+  for (const PublishedPoint& published : input.published)
     document.published.push_back(compare_point(published, document.curves));
   for (std::string& note : make_notes(input)) document.notes.push_back(std::move(note));
   return document;

@@ -61,7 +61,7 @@ struct StagingPoint {
 
 /// A published point beside its prediction.
 struct ComparedPoint {
-  Published published;
+  PublishedPoint published;
   std::optional<double> predicted{}, error{};  ///< error: predicted / published - 1
 };
 

@@ -22,7 +22,7 @@ static void visit_fields(SameAs<CurveInput> auto& curve, auto& fields) {
   fields.optional("batch", curve.batch, "global_batch", curve.global_batch);
 }
 
-static void visit_fields(SameAs<Published> auto& published, auto& fields) {
+static void visit_fields(SameAs<PublishedPoint> auto& published, auto& fields) {
   visit_fields(published.batches, fields);
   fields.always("algorithm", published.algorithm, "quantity", published.quantity, "ranks",
                 published.ranks, "value", published.value, "citation", published.citation);
@@ -125,11 +125,11 @@ void visit_fields(SameAs<ScaleFile> auto& file, auto& fields) {
                   file.input.control, "ways", file.ways, "staging", file.staging);
 }
 
-std::filesystem::path shipped_inputs() { return data_folder("suites") / "scale"; }
+std::filesystem::path inputs_folder() { return data_folder("suites") / "scale"; }
 
 /// The names of the fields that an entry of a file has.
 template <class Entry>
-std::vector<std::string> given_fields(const Entry& entry) {
+std::vector<std::string> list_given_fields(const Entry& entry) {
   std::vector<std::string> names;
   const json fields = write_fields(entry);
   for (const auto& [name, value] : fields.items()) names.push_back(name);
@@ -196,11 +196,11 @@ class InputReader {
   void add_compute(ComputeEntry& entry, const std::string& at) {
     BatchCompute read{entry.batch.value_or(0)};
     Compute& compute = read.compute;
-    const std::vector<std::string> given = given_fields(entry);
+    const std::vector<std::string> field_names = list_given_fields(entry);
     const bool phases = entry.forward_s && entry.backward_s && entry.update_s;
-    if (entry.measured && given.size() == 1) {
+    if (entry.measured && field_names.size() == 1) {
       const MeasuredRows& rows = *entry.measured;
-      read = measured_compute(measured_, rows.file, rows.row, where(at + "/measured"));
+      read = read_measured_compute(measured_, rows.file, rows.row, where(at + "/measured"));
       for (const auto& [name, seconds] : {std::pair{"forward", compute.forward},
                                           {"backward", compute.backward},
                                           {"update", compute.update}})
@@ -210,19 +210,20 @@ class InputReader {
                                   "measured",
                                   rows.file,
                                   {rows.row}});
-    } else if (entry.batch && phases && given.size() == 4) {
+    } else if (entry.batch && phases && field_names.size() == 4) {
       const std::string batch = fmt::format(", batch {}", read.batch);
       compute.forward = take(entry.forward_s, "forward" + batch, "s");
       compute.backward = take(entry.backward_s, "backward" + batch, "s");
       compute.update = take(entry.update_s, "update" + batch, "s");
-    } else if (entry.batch && entry.images_per_s && entry.backward_part && given.size() == 3) {
+    } else if (entry.batch && entry.images_per_s && entry.backward_part &&
+               field_names.size() == 3) {
       const std::string batch = fmt::format(", batch {}", read.batch);
       const double step = static_cast<double>(read.batch) /
                           take(entry.images_per_s, "computation" + batch, "images/s");
       const double part = take(entry.backward_part, "backward pass's part" + batch, "");
       compute = {step * (1 - part), step * part, 0};
     } else {
-      refuse(at, "found " + join(given, ", "),
+      refuse(at, "found " + join(field_names, ", "),
              "Expected measured; or batch, forward_s, backward_s, update_s; or batch, "
              "images_per_s, backward_part");
     }
@@ -238,7 +239,7 @@ class InputReader {
     const std::filesystem::path file = folder / (list + ".json");
     if (!std::filesystem::is_regular_file(file))
       throw InputError(where("/gradients/list") + ": " +
-                       unknown_name("list of collectives", list, json_names(folder)));
+                       explain_unknown_name("list of collectives", list, json_names(folder)));
     const json problems = read_checked(file, "problems");
     std::vector<std::int64_t> tensors;
     for (const json& problem : problems["problems"]) {
@@ -271,10 +272,10 @@ class InputReader {
 
   void read_gradients() {
     const GradientsEntry& entry = file_.gradients;
-    const std::vector<std::string> given = given_fields(entry);
+    const std::vector<std::string> field_names = list_given_fields(entry);
     const bool counted = entry.elements && entry.tensors;
-    if (entry.list.empty() != counted || given.size() != (counted ? 4U : 3U))
-      refuse("/gradients", "found " + join(given, ", "),
+    if (entry.list.empty() != counted || field_names.size() != (counted ? 4U : 3U))
+      refuse("/gradients", "found " + join(field_names, ", "),
              "Expected element_bytes and bucket_bytes with list, or with elements and tensors");
     const std::vector<std::int64_t> tensors = counted ? read_counts(entry) : read_list(entry.list);
     const double element = take(entry.element_bytes, "bytes of an element", "B");
@@ -315,16 +316,16 @@ class InputReader {
   void add_level(LevelEntry& entry, const std::string& at) {
     Level level{entry.name, entry.ranks.value_or(0)};
     if (entry.links) level.links = take(entry.links, level.name + ": links", "");
-    const bool given = entry.alpha_s && entry.bytes_per_s;
-    if (entry.measured ? entry.alpha_s || entry.bytes_per_s : !given)
-      refuse(at, "found " + join(given_fields(entry), ", "),
+    const bool field_names = entry.alpha_s && entry.bytes_per_s;
+    if (entry.measured ? entry.alpha_s || entry.bytes_per_s : !field_names)
+      refuse(at, "found " + join(list_given_fields(entry), ", "),
              "Expected measured, or alpha_s and bytes_per_s");
-    if (given) {
+    if (field_names) {
       level.alpha = take(entry.alpha_s, level.name + ": alpha", "s");
       level.beta = 1 / take(entry.bytes_per_s, level.name + ": 1/beta", "B/s");
     } else {
       const auto& [file, row, rows] = *entry.measured;
-      const MeasuredLink link = measured_link(measured_, file, rows, where(at + "/measured"));
+      const MeasuredLink link = read_measured_link(measured_, file, rows, where(at + "/measured"));
       level.alpha = link.fit.alpha;
       level.beta = link.fit.beta;
       const SourceFit fit{link.fit.r_squared, link.fit.worst, link.fit.held_out};
@@ -374,7 +375,7 @@ class InputReader {
     if (wanted > 0) staging.wanted = wanted;
   }
 
-  void check_published(Published& published, const std::string& at) {
+  void check_published(PublishedPoint& published, const std::string& at) {
     if (published.batches != CurveInput()) {
       const auto curve = std::find(input_.curves.begin(), input_.curves.end(), published.batches);
       if (curve == input_.curves.end()) refuse(at, "no curve has its batch", "Add the curve");
@@ -382,8 +383,9 @@ class InputReader {
     }
     const auto& algorithms = input_.algorithms;
     if (std::find(algorithms.begin(), algorithms.end(), published.algorithm) == algorithms.end())
-      throw InputError(where(at + "/algorithm") + ": " +
-                       unknown_name("algorithm of this file", published.algorithm, algorithms));
+      throw InputError(
+          where(at + "/algorithm") + ": " +
+          explain_unknown_name("algorithm of this file", published.algorithm, algorithms));
     if (std::find(input_.ranks.begin(), input_.ranks.end(), published.ranks) == input_.ranks.end())
       refuse(at + "/ranks",
              fmt::format("{} is not among the numbers of ranks of the curves", published.ranks),
@@ -400,11 +402,11 @@ class InputReader {
 
 std::filesystem::path find_scale_input(const std::string& name) {
   if (std::filesystem::exists(name) && !std::filesystem::is_directory(name)) return name;
-  const std::filesystem::path file = shipped_inputs() / (name + ".json");
+  const std::filesystem::path file = inputs_folder() / (name + ".json");
   if (std::filesystem::is_regular_file(file)) return file;
-  throw InputError(unknown_name("input of the scaling model", name, json_names(shipped_inputs())) +
-                   " It is a JSON file, or the name of a file in " + shipped_inputs().string() +
-                   ".");
+  throw InputError(
+      explain_unknown_name("input of the scaling model", name, json_names(inputs_folder())) +
+      " It is a JSON file, or the name of a file in " + inputs_folder().string() + ".");
 }
 
 ScalingInput read_scale_input(const std::filesystem::path& file) {

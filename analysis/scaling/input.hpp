@@ -30,7 +30,7 @@ struct CurveInput {
 };
 
 /// A published point with which the prediction is compared.
-struct Published {
+struct PublishedPoint {
   std::size_t curve = 0;
   CurveInput batches{};                 ///< as given; none: the first curve
   std::string algorithm{}, quantity{};  ///< efficiency, images_per_s or step_s
@@ -79,7 +79,7 @@ struct ScalingInput {
   std::optional<StagingInput> staging;
   std::vector<int> ranks;  ///< ascending
   std::vector<CurveInput> curves;
-  std::vector<Published> published;
+  std::vector<PublishedPoint> published;
   std::vector<Source> sources;
 };
 

@@ -134,8 +134,8 @@ std::vector<std::string> MeasuredFiles::files() const {
   return all;
 }
 
-BatchCompute measured_compute(MeasuredFiles& files, const std::string& file, const std::string& id,
-                              const std::string& where) {
+BatchCompute read_measured_compute(MeasuredFiles& files, const std::string& file,
+                                   const std::string& id, const std::string& where) {
   const Series* training = nullptr;
   std::vector<std::string> ids;
   for (const Series& series : files.series(file)) {
@@ -147,7 +147,8 @@ BatchCompute measured_compute(MeasuredFiles& files, const std::string& file, con
           id, file));
     training = &series;
   }
-  if (training == nullptr) throw InputError(where + ": " + unknown_name("row of " + file, id, ids));
+  if (training == nullptr)
+    throw InputError(where + ": " + explain_unknown_name("row of " + file, id, ids));
   if (!has_time(*training) || training->published)
     throw InputError(fmt::format("{}: the row {} of {} has no measured time ({}). Name an ok row.",
                                  where, id, file,
@@ -164,8 +165,8 @@ BatchCompute measured_compute(MeasuredFiles& files, const std::string& file, con
           {means.forward * scale, means.backward * scale, means.update * scale}};
 }
 
-MeasuredLink measured_link(MeasuredFiles& files, const std::string& file,
-                           const std::string& pattern, const std::string& where) {
+MeasuredLink read_measured_link(MeasuredFiles& files, const std::string& file,
+                                const std::string& pattern, const std::string& where) {
   const std::vector<const Series*> curve = find_curve(files.series(file), pattern, file, where);
   MeasuredLink link;
   std::vector<double> messages, bytes, seconds;

@@ -31,8 +31,8 @@ class MeasuredFiles {
 /// for input and without exposed communication, divided in proportion to the mean times of the
 /// phases. `where`: prefix of messages. InputError if no such row is ok, or if it is not a
 /// training.
-BatchCompute measured_compute(MeasuredFiles& files, const std::string& file, const std::string& id,
-                              const std::string& where);
+BatchCompute read_measured_compute(MeasuredFiles& files, const std::string& file,
+                                   const std::string& id, const std::string& where);
 
 struct MeasuredLink {
   AlphaBeta fit{};                  ///< of one message
@@ -44,7 +44,7 @@ struct MeasuredLink {
 /// messages and bytes follow. Least squares of the relative residuals. InputError for fewer than
 /// three sizes, rows that differ in more than their size, a poor fit (R² below least_r_squared),
 /// and an alpha or beta that is not positive.
-MeasuredLink measured_link(MeasuredFiles& files, const std::string& file,
-                           const std::string& pattern, const std::string& where);
+MeasuredLink read_measured_link(MeasuredFiles& files, const std::string& file,
+                                const std::string& pattern, const std::string& where);
 
 }  // namespace assay::scaling

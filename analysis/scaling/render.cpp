@@ -47,8 +47,8 @@ void add_curves(Page& page, const ScalingDocument& document) {
   const std::size_t together = document.algorithms.size();
   for (std::size_t first = 0; first < document.curves.size(); first += together) {
     const PredictedCurve& top = document.curves[first];
-    Table table{titled({make_title(top.batches), "algorithm", ">step", ">images/s", ">efficiency",
-                        ">communication|1", ">exposed|2"})};
+    Table table{make_columns({make_title(top.batches), "algorithm", ">step", ">images/s",
+                              ">efficiency", ">communication|1", ">exposed|2"})};
     for (std::size_t i = 0; i < top.points.size(); ++i)
       for (std::size_t j = first; j < first + together; ++j) {
         const PredictedPoint& point = document.curves[j].points[i];
@@ -68,7 +68,8 @@ void add_curves(Page& page, const ScalingDocument& document) {
 }
 
 void add_ways(Page& page, const ScalingDocument& document) {
-  Table table{titled({"way", ">ranks", ">step", ">images/s", ">efficiency", ">communication|1"})};
+  Table table{
+      make_columns({"way", ">ranks", ">step", ">images/s", ">efficiency", ">communication|1"})};
   const bool several = document.ways.back().index > 0;
   if (several) table.columns.insert(table.columns.begin(), {"scaling"});
   for (const WayPoint& point : document.ways) {
@@ -87,8 +88,8 @@ void add_ways(Page& page, const ScalingDocument& document) {
 }
 
 void add_control(Page& page, const std::vector<ControlPoint>& points) {
-  Table table{titled({"order of tensors", ">ranks", ">messages of the busiest rank", ">time",
-                      ">efficiency at most"})};
+  Table table{make_columns({"order of tensors", ">ranks", ">messages of the busiest rank", ">time",
+                            ">efficiency at most"})};
   for (const ControlPoint& point : points)
     table.lines.push_back(
         {{point.way, std::to_string(point.ranks), fmt::format("{:.0f}", point.messages),
@@ -97,7 +98,8 @@ void add_control(Page& page, const std::vector<ControlPoint>& points) {
 }
 
 void add_staging(Page& page, const std::vector<StagingPoint>& points) {
-  Table table{titled({"nodes that stage", ">time", ">on a node", ">read by all nodes afterwards"})};
+  Table table{
+      make_columns({"nodes that stage", ">time", ">on a node", ">read by all nodes afterwards"})};
   for (const StagingPoint& point : points) {
     Line line{{std::to_string(point.nodes)}};
     if (!point.reason.empty())
@@ -112,10 +114,10 @@ void add_staging(Page& page, const std::vector<StagingPoint>& points) {
 }
 
 void add_published_points(Page& page, const std::vector<ComparedPoint>& points, Legend& sources) {
-  Table table{
-      titled({"published point", ">published", ">predicted", ">prediction is off by", "source"})};
+  Table table{make_columns(
+      {"published point", ">published", ">predicted", ">prediction is off by", "source"})};
   for (const ComparedPoint& point : points) {
-    const Published& published = point.published;
+    const PublishedPoint& published = point.published;
     const auto text = [&](const std::optional<double>& value) {
       return published.quantity == "efficiency"
                  ? percent(value)
@@ -147,7 +149,7 @@ std::string render_scaling(const ScalingDocument& document, bool markdown) {
   if (!document.staging.empty()) add_staging(page, document.staging);
   if (!document.control.empty()) add_control(page, document.control);
   add_published_points(page, document.published, sources);
-  Table algorithms{titled({"algorithm", "time of m bytes over p ranks", "source"})};
+  Table algorithms{make_columns({"algorithm", "time of m bytes over p ranks", "source"})};
   for (const AlgorithmCost& algorithm : document.algorithms)
     algorithms.lines.push_back(
         {{algorithm.name, algorithm.formula, sources.footnote(algorithm.source)}});

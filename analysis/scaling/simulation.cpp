@@ -12,10 +12,10 @@ namespace assay::scaling {
 
 class Simulation {
  public:
-  Simulation(const AllreduceCost& cost, const std::vector<PendingSum>& asked,
+  Simulation(const AllreduceCost& cost, const std::vector<PendingSum>& sums,
              std::size_t element_bytes)
-      : network_(cost.network_), rounds_(cost.rounds_), asked_(asked), ends_(asked.size(), 0) {
-    for (const PendingSum& bucket : asked) {
+      : network_(cost.network_), rounds_(cost.rounds_), sums_(sums), ends_(sums.size(), 0) {
+    for (const PendingSum& bucket : sums) {
       auto& of_rounds = sizes_.emplace_back();
       for (const AllreduceCost::Round& round : rounds_)
         of_rounds.push_back(cost.size_of_part(round, bucket.elements, element_bytes));
@@ -23,7 +23,7 @@ class Simulation {
     for (std::size_t i = 0; i < rounds_.size(); ++i)
       steps_.insert(steps_.end(), static_cast<std::size_t>(rounds_[i].times), i);
     ranks_.resize(static_cast<std::size_t>(cost.ranks_));
-    for (Rank& rank : ranks_) rank.arrived.resize(steps_.size() * asked.size(), unknown);
+    for (Rank& rank : ranks_) rank.arrived.resize(steps_.size() * sums.size(), unknown);
     ports_.resize(network_.levels.size());
     for (std::size_t level = 1; level < network_.levels.size(); ++level)
       ports_[level].resize(
@@ -65,7 +65,7 @@ class Simulation {
     if (rank.waits) return;
     for (; rank.at < rank.arrived.size(); ++rank.at, rank.sent = false) {
       const std::size_t allreduce = rank.at / steps_.size();
-      rank.free = std::max(rank.free, asked_[allreduce].ready);
+      rank.free = std::max(rank.free, sums_[allreduce].ready);
       const AllreduceCost::Round& round = round_at(rank.at);
       if (size_at(rank.at).messages > 0) {
         if (round.receiver[index] >= 0 && !rank.sent) {
@@ -106,7 +106,7 @@ class Simulation {
 
   const Network& network_;
   const std::vector<AllreduceCost::Round>& rounds_;
-  const std::vector<PendingSum>& asked_;
+  const std::vector<PendingSum>& sums_;
   std::vector<std::vector<AllreduceCost::Size>> sizes_;  ///< [allreduce][round]
   std::vector<std::size_t> steps_;                       ///< of one allreduce: the round of each
   std::vector<double> ends_;
@@ -116,9 +116,9 @@ class Simulation {
   std::priority_queue<Begin, std::vector<Begin>, std::greater<>> begins_;
 };
 
-std::vector<double> AllreduceCost::simulate(const std::vector<PendingSum>& asked,
+std::vector<double> AllreduceCost::simulate(const std::vector<PendingSum>& sums,
                                             std::size_t element_bytes) const {
-  return Simulation(*this, asked, element_bytes).ends();
+  return Simulation(*this, sums, element_bytes).ends();
 }
 
 }  // namespace assay::scaling

@@ -21,17 +21,17 @@ StepTime step_time(const Compute& compute, const std::vector<Bucket>& buckets, O
                    const Allreduces& allreduces) {
   StepTime step;
   const double computed = compute.forward + compute.backward;
-  std::vector<PendingSum> asked;
+  std::vector<PendingSum> sums;
   for (const Bucket& bucket : buckets)
-    asked.push_back({overlap == Overlap::none ? computed
-                     : overlap == Overlap::backward
-                         ? compute.forward + compute.backward * bucket.ready
-                         : 0,
-                     bucket.elements});
+    sums.push_back({overlap == Overlap::none ? computed
+                    : overlap == Overlap::backward
+                        ? compute.forward + compute.backward * bucket.ready
+                        : 0,
+                    bucket.elements});
   double end = 0;  // of the last allreduce
-  const std::vector<double> ends = allreduces(asked);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    step.communication += ends[i] - std::max(end, asked[i].ready);
+  const std::vector<double> ends = allreduces(sums);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    step.communication += ends[i] - std::max(end, sums[i].ready);
     end = ends[i];
   }
   step.seconds = overlap == Overlap::step ? std::max(compute.seconds(), end)

@@ -47,7 +47,7 @@ struct StepTime {
 };
 
 /// The end of each of these allreduces, which are executed one after the other.
-using Allreduces = std::function<std::vector<double>(const std::vector<PendingSum>& asked)>;
+using Allreduces = std::function<std::vector<double>(const std::vector<PendingSum>& sums)>;
 
 /// A bucket's allreduce begins when its gradients are computed and the previous one has ended, as
 /// with one NCCL stream or in Horovod's background thread.

@@ -98,7 +98,7 @@ WayTime stale(int ranks, const Network& network, const RankWork& work) {
   return {std::max(work.compute.seconds(), sent), sent, ranks};
 }
 
-WayTime served(int servers, int ranks, const Network& network, const RankWork& work) {
+WayTime predict_served(int servers, int ranks, const Network& network, const RankWork& work) {
   // The servers of a node share its ports.
   const Level& outer = network.levels[crossing(network, 0, ranks - 1)];
   const int beside = outer.ranks == 0 && network.levels.size() > 1
@@ -112,14 +112,16 @@ WayTime served(int servers, int ranks, const Network& network, const RankWork& w
   return {seconds, seconds - work.compute.seconds(), workers};
 }
 
-double pipelined(const WayInput& input, int stages, const Network& network, const RankWork& work) {
+double predict_pipelined(const WayInput& input, int stages, const Network& network,
+                         const RankWork& work) {
   const double passes = *input.micro_batches;
   const double sent = static_cast<double>(work.images) * stages / passes * *input.activation_bytes;
   return (passes + stages - 1) * work.compute.seconds() / passes +
          2 * (stages - 1) * message(network, stages, sent);
 }
 
-double divided(const WayInput& input, int parts, const Network& network, const RankWork& work) {
+double predict_divided(const WayInput& input, int parts, const Network& network,
+                       const RankWork& work) {
   const double bytes = static_cast<double>(work.images) * parts * *input.activation_bytes;
   const double ring = 2 * (parts - 1) * message(network, parts, bytes / parts);
   return work.compute.seconds() + 2 * *input.exchanges * ring;
@@ -135,7 +137,7 @@ Result<WayTime> way_time(const WayInput& input, int ranks, const Network& networ
   if (way.kind == "stale" || way.kind == "async") return stale(ranks, network, work);
   if (way.kind == "server" && way.count >= ranks)
     return Unsupported{fmt::format("{} servers leave no worker", way.count)};
-  if (way.kind == "server") return served(way.count, ranks, network, work);
+  if (way.kind == "server") return predict_served(way.count, ranks, network, work);
   if (ranks % way.count != 0)
     return Unsupported{fmt::format("{} does not divide the ranks", way.count)};
   const bool pipeline = way.kind == "pipeline";
@@ -145,7 +147,8 @@ Result<WayTime> way_time(const WayInput& input, int ranks, const Network& networ
   const auto summed = sum_of_part(way.count, ranks, network, work, sum);
   if (const auto* refusal = std::get_if<Unsupported>(&summed)) return *refusal;
   const double seconds =
-      (pipeline ? pipelined : divided)(input, way.count, network, work) + std::get<double>(summed);
+      (pipeline ? predict_pipelined : predict_divided)(input, way.count, network, work) +
+      std::get<double>(summed);
   return WayTime{seconds, seconds - work.compute.seconds(), ranks};
 }
 
@@ -168,7 +171,8 @@ ControlCost control_cost(const std::string& way, int ranks, const Network& netwo
   };
   const auto count = static_cast<std::size_t>(ranks);
   // A tensor is reported once and decided once over each edge of the tree.
-  std::vector<double> messages(count), busy(count), reported(count), told(count), telling(count);
+  std::vector<double> messages(count), busy(count), reported(count), answered(count),
+      telling(count);
   for (int rank = 1; rank < ranks; ++rank)
     for (const int end : {rank, parent(rank)}) {
       messages[static_cast<std::size_t>(end)] += 2;
@@ -180,13 +184,13 @@ ControlCost control_cost(const std::string& way, int ranks, const Network& netwo
     at = std::max(at, reported[static_cast<std::size_t>(rank)] + alpha(rank)) + alpha(rank);
   }
   double last = reported[0];
-  told[0] = telling[0] = reported[0];
+  answered[0] = telling[0] = reported[0];
   for (int rank = 1; rank < ranks; ++rank) {
     double& sent = telling[static_cast<std::size_t>(parent(rank))];
     sent += alpha(rank);
     const auto at = static_cast<std::size_t>(rank);
-    told[at] = telling[at] = sent + alpha(rank);
-    last = std::max(last, told[at]);
+    answered[at] = telling[at] = sent + alpha(rank);
+    last = std::max(last, answered[at]);
   }
   return {*std::ranges::max_element(messages), *std::ranges::max_element(busy), last};
 }

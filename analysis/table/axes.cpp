@@ -52,16 +52,17 @@ void add_axes(Table& table, const SeriesList& rows, const Texts& axes) {
     table.add({axis}, [&](std::size_t i) { return axis_text(rows[i], axis); });
 }
 
-Axes find_axes(const SeriesList& all, const std::string& by, const std::set<std::string>& told) {
+Axes find_axes(const SeriesList& all, const std::string& by,
+               const std::set<std::string>& constant) {
   const Texts names = parameter_names(all);
   if (!by.empty() && !has(names, by)) {
     Texts known = names;
-    known.emplace_back("system");  // selected() makes it a parameter where it is asked for
-    throw InputError(unknown_name("parameter for --by", by, known));
+    known.emplace_back("system");  // select_series() makes it a parameter where it is asked for
+    throw InputError(explain_unknown_name("parameter for --by", by, known));
   }
   Axes axes;
   for (const std::string& name : names) {
-    if (name == by || told.contains(name)) continue;
+    if (name == by || constant.contains(name)) continue;
     std::map<std::string, std::set<std::string>> texts;  // by benchmark; "" where a row lacks it
     for (const Series& series : all)
       texts[series.first().benchmark].insert(axis_text(series, name));
@@ -92,7 +93,7 @@ void choose(Axes& axes, const SeriesList& all, const std::string& by, const Text
   for (const std::string& column : columns)
     if (!has(names, column))
       throw InputError(
-          unknown_name("column", column, names) +
+          explain_unknown_name("column", column, names) +
           " With --by parameters are chosen, and rate: a column for each value follows, of times "
           "and ratios, or of rates.");
   axes.shown = columns;

@@ -120,7 +120,7 @@ Match beside(const Series& series, const System& system, std::string* why, Prefe
 
 Quantity make_quantity(const RowBaseline& match) { return {match.value, match.unit}; }
 
-std::string published_mark(const RowBaseline& match) {
+std::string mark_published(const RowBaseline& match) {
   return match.projection ? "‡" : match.published ? "*" : "";
 }
 

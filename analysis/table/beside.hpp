@@ -27,7 +27,7 @@ Match beside(const Series& series, const System& system, std::string* why = null
              Preference preference = Preference::same_way);
 Quantity make_quantity(const RowBaseline& match);
 /// "*" of a published number, "‡" of a projection.
-std::string published_mark(const RowBaseline& match);
+std::string mark_published(const RowBaseline& match);
 
 /// The mark of a ratio that its source prints, and that its own numbers contradict.
 inline constexpr const char* printed_mark = "\u2020";

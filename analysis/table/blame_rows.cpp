@@ -18,7 +18,7 @@ struct BlameRow {
 
 std::vector<BlameRow> rows_with_blame(const Results& results, const TableOptions& options) {
   std::vector<BlameRow> blamed;
-  for (const Series& series : selected(results, options))
+  for (const Series& series : select_series(results, options))
     for (const Row& row : series.rows)
       if (row.blame) blamed.push_back({results[series.result].name, row});
   if (blamed.empty())

@@ -24,14 +24,14 @@ std::string human_quantity(const Quantity& quantity) {
   return human_rate(quantity.unit, quantity.value);
 }
 
-std::string published_mark(const Row& row) {
+std::string mark_published(const Row& row) {
   return !row.projection.empty() ? "‡" : row.published ? "*" : "";
 }
 
 namespace {
 
 std::string marks(const Series& series) {
-  return published_mark(series.first()) + choose_mark(series);
+  return mark_published(series.first()) + choose_mark(series);
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ void collect(const Row& row, Ceilings& flops, Ceilings& bytes) {
   add(bytes, ceiling.level.empty() ? "memory" : ceiling.level, ceiling.bytes_per_s);
 }
 
-std::string listed(const Ceilings& all, const char* unit) {
+std::string list_rates(const Ceilings& all, const char* unit) {
   Texts texts;
   for (const auto& [name, rate] : all) texts.push_back(name + " " + human(rate, unit));
   return join(texts, ", ");
@@ -183,11 +183,11 @@ std::string theoretical(const nlohmann::json& hardware) {
     return fmt::format("unknown ({})", read_field(reasons, name));
   };
   const nlohmann::json& memory = peaks.at("bytes_per_s");
-  return fmt::format(
-      "arithmetic {}, memory {}",
-      known.empty() ? why("flops_per_s")
-                    : fmt::format("{} ({})", listed(known, "FLOP/s"), read_field(peaks, "basis")),
-      memory.is_number() ? human(memory, "B/s") : why("bytes_per_s"));
+  return fmt::format("arithmetic {}, memory {}",
+                     known.empty() ? why("flops_per_s")
+                                   : fmt::format("{} ({})", list_rates(known, "FLOP/s"),
+                                                 read_field(peaks, "basis")),
+                     memory.is_number() ? human(memory, "B/s") : why("bytes_per_s"));
 }
 
 }  // namespace
@@ -208,8 +208,8 @@ void note_ceilings(const Results& results, const SeriesList& all, Legend& legend
   for (const auto& [place, machine] : machines) {
     const NamedResult& named = results[place.first];
     Texts parts;
-    if (!machine.flops.empty()) parts.push_back(listed(machine.flops, "FLOP/s"));
-    if (!machine.bytes.empty()) parts.push_back(listed(machine.bytes, "B/s"));
+    if (!machine.flops.empty()) parts.push_back(list_rates(machine.flops, "FLOP/s"));
+    if (!machine.bytes.empty()) parts.push_back(list_rates(machine.bytes, "B/s"));
     legend.add(fmt::format("{}ceilings, measured: {}; theoretical: {}.",
                            named.name.empty() ? "" : named.name + ": ", join(parts, "; "),
                            theoretical(named.environment(*machine.row).hardware)));
@@ -225,7 +225,7 @@ namespace {
 constexpr std::size_t most_reasons = 8;
 
 /// The properties that these share: the problem, and the parameters that differ in the table.
-std::string shared_by(const std::vector<const Series*>& rows, const Texts& varying) {
+std::string list_shared_properties(const std::vector<const Series*>& rows, const Texts& varying) {
   Texts texts;
   const auto add = [&](const std::string& name, auto value) {
     const std::string text = value(*rows.front());
@@ -251,7 +251,7 @@ std::string general_reason(const Series& series) {
 
 }  // namespace
 
-std::string folded_line(const SeriesList& folded, const SeriesList& all, Legend& legend) {
+std::string fold_lines(const SeriesList& folded, const SeriesList& all, Legend& legend) {
   if (folded.empty()) return "";
   std::map<std::string, std::vector<const Series*>> reasons;
   Texts order, marks;
@@ -261,18 +261,18 @@ std::string folded_line(const SeriesList& folded, const SeriesList& all, Legend&
     rows.push_back(&series);
   }
   const Texts varying = find_axes(all, "").shown;
-  std::size_t told = 0;
+  std::size_t row_count = 0;
   for (std::size_t i = 0; i < std::min(order.size(), most_reasons); ++i) {
     const auto& rows = reasons.at(order[i]);
-    told += rows.size();
-    marks.push_back(legend.footnote(
-        fmt::format("{} unsupported{}: {}", rows.size(), shared_by(rows, varying), order[i])));
+    row_count += rows.size();
+    marks.push_back(legend.footnote(fmt::format("{} unsupported{}: {}", rows.size(),
+                                                list_shared_properties(rows, varying), order[i])));
   }
-  if (told < folded.size())
+  if (row_count < folded.size())
     marks.push_back(legend.footnote(fmt::format(
         "{} unsupported for {} other reasons: --columns all shows each row with its reason.",
-        folded.size() - told, order.size() - most_reasons)));
-  return fmt::format("{} not shown {}", counted(folded.size(), "unsupported row"),
+        folded.size() - row_count, order.size() - most_reasons)));
+  return fmt::format("{} not shown {}", format_count(folded.size(), "unsupported row"),
                      marks.size() > 3 ? marks.front() + " .. " + marks.back() : join(marks, " "));
 }
 

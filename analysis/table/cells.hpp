@@ -27,7 +27,7 @@ std::string human_quantity(const Quantity& quantity);
 /// oversubscribed.
 Cell value_cell(const Series& series);
 /// "*" of a published row, "‡" of a projection, which nobody measured.
-std::string published_mark(const Row& row);
+std::string mark_published(const Row& row);
 
 /// "1.5e-07", the largest of its launches; "published", or "-" where nothing was verified.
 Cell error_cell(const Series& series);
@@ -54,7 +54,7 @@ void note_ceilings(const Results& results, const SeriesList& all, Legend& legend
 bool may_fold(const Series& series);
 /// "6 unsupported rows are not shown [1] [2]". Each footnote has a reason, and the properties that
 /// the rows with this reason share. "" without rows.
-std::string folded_line(const SeriesList& folded, const SeriesList& all, Legend& legend);
+std::string fold_lines(const SeriesList& folded, const SeriesList& all, Legend& legend);
 
 /// Adds the columns "result" and "benchmark" where there are several; the lines of the table are
 /// those of the series.

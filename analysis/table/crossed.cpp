@@ -40,7 +40,8 @@ std::vector<CrossedColumn> make_columns(const std::vector<Baseline>& baselines,
       columns.push_back({baseline.system(), value, baseline.where(by, value)});
   }
   if (columns.empty())
-    throw InputError(unknown_name("parameter for --by", by, Texts(known.begin(), known.end())));
+    throw InputError(
+        explain_unknown_name("parameter for --by", by, Texts(known.begin(), known.end())));
   return columns;
 }
 
@@ -55,7 +56,7 @@ std::string absolutes_key(const CrossedLine& line) {
 /// The parts of the table that its lines need.
 struct CrossedTable {
   const Results& results;
-  const Crossed& crossed;
+  const CrossTable& crossed;
   const TableOptions& options;
   Axes axes{};
   bool errors = false;  ///< true if there is a column for them
@@ -87,7 +88,7 @@ struct CrossedTable {
                                line.why[i]));
         continue;
       }
-      head.add({human_quantity(make_quantity(*match)) + published_mark(*match), match->value});
+      head.add({human_quantity(make_quantity(*match)) + mark_published(*match), match->value});
       if (match->published) legend.cite(column.system, match->citation);
     }
     return head;
@@ -127,9 +128,9 @@ struct CrossedTable {
 
 }  // namespace
 
-Crossed cross(const Results& results, const SeriesList& all, const std::vector<Baseline>& baselines,
-              const std::string& by) {
-  Crossed crossed{make_columns(baselines, by)};
+CrossTable cross(const Results& results, const SeriesList& all,
+                 const std::vector<Baseline>& baselines, const std::string& by) {
+  CrossTable crossed{make_columns(baselines, by)};
   std::set<std::string> known;
   for (const CrossedColumn& column : crossed.columns)
     for (const Row& row : column.rows.rows()) known.insert(benchmark_and_problem(row));
@@ -160,8 +161,8 @@ Crossed cross(const Results& results, const SeriesList& all, const std::vector<B
   return crossed;
 }
 
-void add_crossed(Page& page, const Results& results, const Crossed& crossed, const SeriesList& all,
-                 const TableOptions& options) {
+void add_crossed(Page& page, const Results& results, const CrossTable& crossed,
+                 const SeriesList& all, const TableOptions& options) {
   CrossedTable table{results, crossed, options};
   SeriesList kept;
   for (const CrossedLine& line : crossed.lines) kept.push_back(*line.series);
@@ -194,7 +195,7 @@ void add_crossed(Page& page, const Results& results, const Crossed& crossed, con
   if (table.errors) legend.add(error_note);
   if (crossed.left_out > 0)
     legend.add(fmt::format("{} {} left out: no row of {} with {} has {} problem.",
-                           counted(crossed.left_out, "case"),
+                           format_count(crossed.left_out, "case"),
                            by_count(crossed.left_out, "is", "are"), join(table.systems, ", "),
                            options.by, by_count(crossed.left_out, "its", "their")));
   if (ids_repeat(all)) legend.add(environments_note);

@@ -23,7 +23,7 @@ struct CrossedLine {
   Texts why{};                   ///< by column; why there is none
 };
 
-struct Crossed {
+struct CrossTable {
   std::vector<CrossedColumn> columns;
   std::vector<CrossedLine> lines{};  ///< by result; what is published in its source's order
   std::size_t left_out = 0;          ///< series whose problem no column has
@@ -31,12 +31,12 @@ struct Crossed {
 
 /// Matches each series with every column's number for the same work, whatever its value of the
 /// parameter `by`. InputError if no baseline's row has the parameter.
-Crossed cross(const Results& results, const SeriesList& all, const std::vector<Baseline>& baselines,
-              const std::string& by);
+CrossTable cross(const Results& results, const SeriesList& all,
+                 const std::vector<Baseline>& baselines, const std::string& by);
 
 /// Each problem has a line with the columns' absolute values, and below it a line for each series
 /// with its value and, in every column, the speedup of the column's system over it.
-void add_crossed(Page& page, const Results& results, const Crossed& crossed, const SeriesList& all,
-                 const TableOptions& options);
+void add_crossed(Page& page, const Results& results, const CrossTable& crossed,
+                 const SeriesList& all, const TableOptions& options);
 
 }  // namespace assay

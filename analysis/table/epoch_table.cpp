@@ -41,8 +41,8 @@ EpochEnds collect_ends(const Series& series) {
 }
 
 /// The trainings whose rows are results, filtered and sorted. InputError if there is none.
-SeriesList trained(const Results& results, const TableOptions& options) {
-  SeriesList all = selected(results, options);
+SeriesList list_trainings(const Results& results, const TableOptions& options) {
+  SeriesList all = select_series(results, options);
   std::erase_if(all, [](const Series& series) {
     // A training that missed its target was verified, too: its row has no time, but its epochs.
     return (series.status != "ok" && series.status != "target missed") ||
@@ -195,7 +195,7 @@ void add_below(const std::vector<EpochLine>& lines, const std::string& by, const
 }  // namespace
 
 std::string epoch_table(const Results& results, const TableOptions& options) {
-  const SeriesList all = trained(results, options);
+  const SeriesList all = list_trainings(results, options);
   const std::string by = options.by.empty() ? "precision" : options.by;
   Axes axes = find_axes(all, by);
   const bool below = by == "parallel";  // whose values differ in speed, and are many
@@ -236,7 +236,7 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
 
 RecordList epoch_records(const Results& results, const TableOptions& options) {
   std::vector<nlohmann::json> records;
-  for (const Series& series : trained(results, options))
+  for (const Series& series : list_trainings(results, options))
     for (const Row& row : series.rows)
       for (const Epoch& end : row.epochs) {
         nlohmann::json& record = records.emplace_back(end.measures);
@@ -249,7 +249,7 @@ RecordList epoch_records(const Results& results, const TableOptions& options) {
       }
   Texts columns{"result", "id",      "precision",     "launch",
                 "epoch",  "seconds", "training_loss", "validation_loss"};
-  const Texts scores = list_qualities(trained(results, options));
+  const Texts scores = list_qualities(list_trainings(results, options));
   columns.insert(columns.end(), scores.begin(), scores.end());
   columns.push_back("images_per_s");
   return {columns, records};

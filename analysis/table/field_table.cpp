@@ -26,7 +26,8 @@ std::vector<Field> choose_fields(const std::vector<Field>& fields, const Texts& 
     if (std::ranges::find(known, field.key) == known.end()) known.push_back(field.key);
   for (const std::string& column : columns) {
     if (std::ranges::find(known, column) == known.end())
-      throw InputError(unknown_name("column", column, known) + " See `assay table --help`.");
+      throw InputError(explain_unknown_name("column", column, known) +
+                       " See `assay table --help`.");
     std::ranges::copy_if(fields, std::back_inserter(kept),
                          [&](const Field& field) { return field.key == column; });
   }
@@ -66,7 +67,7 @@ void put_reasons(const SeriesList& rows, bool any_width, Table& table, Legend& l
     if (has_number(rows[i])) continue;
     Line& line = table.lines[i];
     const std::string why = rows[i].status + ": " + rows[i].reason;
-    if (measured_last && (any_width || before + shown_width(why) <= table_width)) {
+    if (measured_last && (any_width || before + count_columns(why) <= table_width)) {
       line.cells.resize(place);
       line.note = why;
       continue;
@@ -129,7 +130,7 @@ Table fill(const std::vector<Field>& fields, const SeriesList& rows, const Table
         (field.measured || everything) && is_last_empty(table) &&
         !(measured && (field.key == "time" || field.key == "interval"))) {
       table.take(table.columns.size() - 1);
-      if (field.told) legend.merge(own);
+      if (field.explains_missing) legend.merge(own);
     } else {
       table.columns.back().legend = std::move(own);
     }
@@ -147,7 +148,7 @@ Table fill(const std::vector<Field>& fields, const SeriesList& rows, const Table
 }
 
 /// Properties that all rows share: "launches 3", "problems of deepbench-train".
-Texts shared_properties(const SeriesList& rows) {
+Texts find_shared_properties(const SeriesList& rows) {
   Texts texts;
   if (rows.empty()) return texts;
   const std::size_t launches = rows.front().rows.size();
@@ -185,7 +186,7 @@ void add_body(Page& page, const Results& results, const SeriesList& all, const F
   put_reasons(rows, options.any_width() || options.columns == all_columns, shown, legend);
   shown.add_headings(headings);
   if (name.empty() && !table.folded.empty())
-    shown.lines.push_back({{}, folded_line(table.folded, all, legend)});
+    shown.lines.push_back({{}, fold_lines(table.folded, all, legend)});
   explain_rows(results, rows, legend);
   explain_launches(rows, shows("interval"), legend);
   if (shows("ceiling")) note_ceilings(results, rows, legend);
@@ -210,7 +211,7 @@ void add_field_table(Page& page, const Results& results, const SeriesList& all,
   // Separate tables would each be sorted by itself.
   if (!table.may_split || !options.columns.empty() || !options.sort.empty() ||
       !several_benchmarks(rows) || !too_wide()) {
-    append(axes.shared, shared_properties(rows));
+    append(axes.shared, find_shared_properties(rows));
     add_title(page, results, all, options.columns == all_columns ? Texts() : axes.lines());
     add_body(page, results, all, table, rows, fields, "", options, legend);
     page.blank();
@@ -219,7 +220,7 @@ void add_field_table(Page& page, const Results& results, const SeriesList& all,
   add_title(page, results, all, Axes{{}, axes.shared}.lines());
   for (const SeriesList& part : by_benchmark(rows)) {
     Axes own = find_axes(part, table.by, axes.same);
-    append(own.shared, shared_properties(part));
+    append(own.shared, find_shared_properties(part));
     add_part_title(page, part, own.shared);
     add_body(page, results, all, table, part, table.fields(part, own),
              part.front().first().benchmark, options, legend);
@@ -247,7 +248,7 @@ void add_part_title(Page& page, const SeriesList& rows, const Texts& properties)
 
 void add_end(Page& page, const SeriesList& folded, const SeriesList& all, Legend& legend) {
   if (!folded.empty()) {
-    page.line(folded_line(folded, all, legend));
+    page.line(fold_lines(folded, all, legend));
     page.gap();
     page.blank();
   }

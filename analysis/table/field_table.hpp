@@ -23,7 +23,7 @@ struct Field : Column {
   bool shown = true;  ///< without --columns
   std::function<Cell(const Series&, Legend&)> cell;
   /// True if the legend keeps its lines where the column is left out because it is empty.
-  bool told = false;
+  bool explains_missing = false;
 };
 
 /// The input of the fields. The results must outlive them.

@@ -107,8 +107,8 @@ using Matches = std::map<std::string, std::pair<Match, std::string>>;
 
 /// The match of a series; explains its source, or why there is none: its column and that of the
 /// ratio need it, of which a table may have one alone.
-const Match& explained(const Matches& matches, const std::string& name, const Series& series,
-                       Legend& legend) {
+const Match& cite_match(const Matches& matches, const std::string& name, const Series& series,
+                        Legend& legend) {
   const auto& [match, why] = matches.at(make_key(series));
   if (match) {
     if (match->published) legend.cite(name, match->citation);
@@ -132,13 +132,14 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
       fields.push_back({{title, key != "ran", key, spare, true}, true, cell});
     };
     add(name, name, 3, [matches, name](auto& series, auto& legend) -> Cell {
-      const Match& match = explained(*matches, name, series, legend);
+      const Match& match = cite_match(*matches, name, series, legend);
       if (!match) return "-";
-      return {human_quantity(make_quantity(*match)) + published_mark(*match) +
+      return {human_quantity(make_quantity(*match)) + mark_published(*match) +
                   choose_mark(match->shared, match->throttled),
               match->value};
     });
-    fields.back().told = system.baseline != nullptr;  // a system that was asked for gets an answer
+    fields.back().explains_missing =
+        system.baseline != nullptr;  // a system that was asked for gets an answer
     add("ran", "ran", 6, [matches](auto& series, auto& legend) -> Cell {
       const Match& match = matches->at(make_key(series)).first;
       if (!match) return "";
@@ -147,7 +148,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
     });
     add("speedup", source.systems.size() > 1 ? over("this", name) : "speedup", 0,
         [matches, name, absolutes = source.absolutes](auto& series, auto& legend) -> Cell {
-          const Match& match = explained(*matches, name, series, legend);
+          const Match& match = cite_match(*matches, name, series, legend);
           if (!match) return "-";
           const Quantity mine = make_quantity(series), theirs = make_quantity(*match);
           const std::string ratio =

@@ -96,7 +96,7 @@ struct ChosenRow {
 /// The launch of each series whose time is the median of all, the lower one of two.
 std::vector<ChosenRow> choose_rows(const Results& results, const TableOptions& options) {
   std::vector<ChosenRow> chosen;
-  for (const Series& series : selected(results, options)) {
+  for (const Series& series : select_series(results, options)) {
     std::vector<const Row*> rows;
     for (const Row& row : series.rows)
       if (series.status == "ok" && row.is_ok() && !row.layers.empty()) rows.push_back(&row);

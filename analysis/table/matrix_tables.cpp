@@ -8,8 +8,8 @@ namespace assay {
 
 namespace {
 
-std::vector<Matrix> chosen_matrices(const Results& results, const TableOptions& options) {
-  std::vector<Matrix> matrices = make_matrices(results, selected(results, options));
+std::vector<Matrix> choose_matrices(const Results& results, const TableOptions& options) {
+  std::vector<Matrix> matrices = make_matrices(results, select_series(results, options));
   if (matrices.empty())
     throw InputError(
         "--matrix: the chosen rows have no matrix (it needs copies between several places, or a "
@@ -21,7 +21,7 @@ std::vector<Matrix> chosen_matrices(const Results& results, const TableOptions& 
 
 std::string matrix_text(const Results& results, const TableOptions& options) {
   Page page(options.markdown, options.latex);
-  for (const Matrix& matrix : chosen_matrices(results, options)) {
+  for (const Matrix& matrix : choose_matrices(results, options)) {
     page.title(matrix.title);
     page.table(matrix.table);
   }
@@ -30,7 +30,7 @@ std::string matrix_text(const Results& results, const TableOptions& options) {
 
 RecordList matrix_records(const Results& results, const TableOptions& options) {
   RecordList list{{"matrix", "line", "column", "value"}, {}};
-  for (const auto& [title, higher, table] : chosen_matrices(results, options))
+  for (const auto& [title, higher, table] : choose_matrices(results, options))
     for (const Line& line : table.lines)
       for (std::size_t i = 1; i < line.numbers.size(); ++i)
         if (line.numbers[i])

@@ -15,7 +15,7 @@ namespace assay {
 namespace {
 
 /// "Volta / Pascal" where the series of a line differ in it all the same.
-std::string shared_parameter(const PivotLine& line, const std::string& name) {
+std::string find_shared_parameter(const PivotLine& line, const std::string& name) {
   Texts values;
   for (const auto& [value, series] : line.series)
     if (const std::string text = axis_text(*series, name);
@@ -50,7 +50,7 @@ std::string line_key(const Results& results, const Series& series, const std::st
                      row.problem.descriptor, nlohmann::json(parameters).dump());
 }
 
-std::string named(const std::string& value) { return value.empty() ? "(none)" : value; }
+std::string name_or_none(const std::string& value) { return value.empty() ? "(none)" : value; }
 
 }  // namespace
 
@@ -168,9 +168,9 @@ void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOpti
   }
 }
 
-/// Its explanations go into `legend`. `told`: parameters that are reported elsewhere.
+/// Its explanations go into `legend`. `constant`: parameters that are reported elsewhere.
 PivotTable make_table(const Results& results, const SeriesList& all, const TableOptions& options,
-                      Legend& legend, const std::set<std::string>& told = {}) {
+                      Legend& legend, const std::set<std::string>& constant = {}) {
   PivotTable pivoted;
   Pivot pivot = make_pivot(results, all, options.by);
   std::erase_if(pivot.lines, [&](const PivotLine& line) {
@@ -188,7 +188,7 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
   const SeriesList& rows = pivoted.shown.empty() ? all : pivoted.shown;
   const Texts names = parameter_names(rows);
   const bool here = std::ranges::find(names, options.by) != names.end();
-  pivoted.axes = find_axes(rows, here ? options.by : "", told);
+  pivoted.axes = find_axes(rows, here ? options.by : "", constant);
   Texts columns = options.columns;
   std::erase(columns, "rate");
   choose(pivoted.axes, all, options.by, columns);
@@ -204,13 +204,13 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
   pivoted.problem = table.columns.size();
   add("problem", [](const Series& series) { return series.problem(); });
   for (const std::string& axis : pivoted.axes.shown)
-    table.add({axis}, [&](std::size_t i) { return shared_parameter(pivot.lines[i], axis); });
+    table.add({axis}, [&](std::size_t i) { return find_shared_parameter(pivot.lines[i], axis); });
   for (const std::string& value : pivot.values) {
     const int spare = &value == pivot.values.data() ? 0 : static_cast<int>(table.columns.size());
-    table.columns.push_back({named(value), true, "", spare});
+    table.columns.push_back({name_or_none(value), true, "", spare});
     if (value == pivot.values.front() || has_rates(options)) continue;
-    pivoted.base = named(pivot.values.front());
-    table.columns.push_back({over(named(value), pivoted.base), true, "", spare + 1});
+    pivoted.base = name_or_none(pivot.values.front());
+    table.columns.push_back({over(name_or_none(value), pivoted.base), true, "", spare + 1});
   }
   for (std::size_t i = 0; i < pivot.lines.size(); ++i)
     add_values(pivot.lines[i], pivot, options, table.lines[i], legend);
@@ -244,7 +244,7 @@ void add_pivot(Page& page, const Results& results, const SeriesList& all,
   if (!may_shrink || !options.sort.empty() || !several_benchmarks(whole.shown) ||
       whole.table.fits()) {
     if (!whole.folded.empty())
-      whole.table.lines.push_back({{}, folded_line(whole.folded, all, legend)});
+      whole.table.lines.push_back({{}, fold_lines(whole.folded, all, legend)});
     if (may_shrink) whole.shrink(!options.sort.empty());
     explain(all, whole.shown, {whole.base}, legend);
     add_title(page, results, all, whole.axes.lines());

@@ -19,17 +19,17 @@ namespace {
 using Rows = std::map<std::string, PrecisionRow>;
 
 /// "bf16/bf16/fp32"
-Cell executed_cell(const Series& series) {
-  const auto& executed = series.first().executed;
-  if (!executed) return "-";
-  Texts types{executed->storage, executed->compute, executed->accumulate};
+Cell execution_cell(const Series& series) {
+  const auto& execution = series.first().execution;
+  if (!execution) return "-";
+  Texts types{execution->storage, execution->compute, execution->accumulate};
   for (std::string& type : types)
     if (type.empty()) type = "?";
   const std::string text = join(types, "/");
   return text == "?/?/?" ? "-" : text;
 }
 
-Cell make_ratio_cell(const PrecisionRow& row, const OverFp32& ratio) {
+Cell make_ratio_cell(const PrecisionRow& row, const RatioToFp32& ratio) {
   return {fmt::format("{:.3g}{}", ratio.value, choose_mark(*row.series, *row.fp32)), ratio.value};
 }
 
@@ -44,7 +44,7 @@ Cell speedup_cell(const PrecisionRow& row, bool absolutes) {
 /// True if all intervals of speedups are ranges, or none of them.
 bool every_interval_is(const Rows& rows, bool range) {
   return std::ranges::all_of(rows, [range](const auto& entry) {
-    const std::optional<OverFp32>& speedup = entry.second.speedup;
+    const std::optional<RatioToFp32>& speedup = entry.second.speedup;
     return !speedup || !speedup->interval || speedup->is_range == range;
   });
 }
@@ -99,7 +99,7 @@ std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool
   });
   add("executed", "executed", 5, [](const PrecisionRow& row, Legend& legend) {
     legend.add("executed: types of storage / products / sums (?: the library does not tell).");
-    return executed_cell(*row.series);
+    return execution_cell(*row.series);
   });
   take("ceiling", "of ceiling", 2);
   add("energy_saved", "energy saved", 4, [](const PrecisionRow& row, Legend& legend) -> Cell {
@@ -147,8 +147,8 @@ std::string make_heading(const Results& results, bool benchmarks, bool environme
 
 /// True if the row has an error against a reference of inputs that were rounded to 16 bits.
 bool has_inputs_of_16_bits(const Series& series) {
-  const std::string asked = series.parameter("precision");
-  return (asked.starts_with("bf16") || asked.starts_with("fp16")) &&
+  const std::string precision_name = series.parameter("precision");
+  return (precision_name.starts_with("bf16") || precision_name.starts_with("fp16")) &&
          largest_norm_error(series).has_value();
 }
 
@@ -185,7 +185,7 @@ void explain(const std::vector<PrecisionGroup>& groups, Legend& legend) {
 
 }  // namespace
 
-std::vector<PrecisionGroup> chosen_groups(const SeriesList& every, const SeriesList& chosen,
+std::vector<PrecisionGroup> choose_groups(const SeriesList& every, const SeriesList& chosen,
                                           bool sorted) {
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < chosen.size(); ++i) places.emplace(make_key(chosen[i]), i);
@@ -206,7 +206,7 @@ std::vector<PrecisionGroup> chosen_groups(const SeriesList& every, const SeriesL
 void add_precisions(Page& page, const Results& results, const SeriesList& every,
                     const SeriesList& chosen, const TableOptions& options) {
   find_axes(chosen, "precision");  // refuses rows without the parameter
-  std::vector<PrecisionGroup> groups = chosen_groups(every, chosen, !options.sort.empty());
+  std::vector<PrecisionGroup> groups = choose_groups(every, chosen, !options.sort.empty());
   FieldTable table;
   const auto foldable = [](const PrecisionGroup& group) {
     return std::ranges::all_of(group,

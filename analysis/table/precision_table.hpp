@@ -14,7 +14,7 @@ struct TableOptions;
 /// The groups of all rows of the results, reduced to the rows of `chosen`. A filtered fp32 row is
 /// not shown, but the other rows of its group are still compared with it. The groups point into
 /// `every`, which has all series. If `sorted`, rows within a group are in the order of `chosen`.
-std::vector<PrecisionGroup> chosen_groups(const SeriesList& every, const SeriesList& chosen,
+std::vector<PrecisionGroup> choose_groups(const SeriesList& every, const SeriesList& chosen,
                                           bool sorted);
 
 /// A heading for each problem, direction and backend, below it a line for each precision as it was

@@ -50,8 +50,8 @@ class Records {
     const bool compared = match && match->speedup > 0;
     const auto of_ok = [&](const json& value) { return ok ? value : json(); };
     const auto of_match = [&](const auto& value) { return match ? json((*match).*value) : json(); };
-    const auto type = [&](std::string RowExecuted::*field) {
-      return ok && row.executed ? text_or_null((*row.executed).*field) : json();
+    const auto type = [&](std::string RowExecution::*field) {
+      return ok && row.execution ? text_or_null((*row.execution).*field) : json();
     };
     return records_.emplace_back(
         json{{"result", results_[series.result].name},
@@ -89,10 +89,10 @@ class Records {
              {"convergence", text_or_null(trainings_.text(series))},
              {"max_error", of_ok(number_or_null(largest_error(series)))},
              {"norm_error", of_ok(number_or_null(largest_norm_error(series)))},
-             {"storage", type(&RowExecuted::storage)},
-             {"compute", type(&RowExecuted::compute)},
-             {"accumulate", type(&RowExecuted::accumulate)},
-             {"executed_precision", of_ok(text_or_null(executed_precision(series)))},
+             {"storage", type(&RowExecution::storage)},
+             {"compute", type(&RowExecution::compute)},
+             {"accumulate", type(&RowExecution::accumulate)},
+             {"executed_precision", of_ok(text_or_null(find_executed_precision(series)))},
              {"ceiling_fraction", of_ok(number_or_null(ceiling_fraction(series)))},
              {"energy_j", of_ok(number_or_null(compute_energy(series)))}});
   }
@@ -112,7 +112,7 @@ class Records {
   void add_precisions(bool sorted) {
     find_axes(all_, "precision");  // refuses rows without the parameter
     const SeriesList every = make_series(results_);
-    for (const PrecisionGroup& group : chosen_groups(every, all_, sorted))
+    for (const PrecisionGroup& group : choose_groups(every, all_, sorted))
       for (const PrecisionRow& row : group) {
         Match match;
         if (!row.is_reference() && row.speedup) {
@@ -147,7 +147,7 @@ class Records {
   }
 
   void add_crossed(const std::vector<Baseline>& baselines, const std::string& by) {
-    const Crossed crossed = cross(results_, all_, baselines, by);
+    const CrossTable crossed = cross(results_, all_, baselines, by);
     for (const CrossedLine& line : crossed.lines)
       for (std::size_t i = 0; i < line.matches.size(); ++i)
         add(*line.series, crossed.columns[i].system + " " + by + " " + crossed.columns[i].value,
@@ -164,13 +164,13 @@ class Records {
 
 json table_document(const Results& results, const std::vector<Baseline>& baselines,
                     const TableOptions& options) {
-  const SeriesList all = selected(results, options);
+  const SeriesList all = select_series(results, options);
   return {{"schema", "assay-table/1"}, {"rows", Records(results, all).make(baselines, options)}};
 }
 
 std::string render_csv(const Results& results, const std::vector<Baseline>& baselines,
                        const TableOptions& options) {
-  const SeriesList all = selected(results, options);
+  const SeriesList all = select_series(results, options);
   std::vector<json> records = Records(results, all).make(baselines, options);
   std::set<std::string> parameters;
   for (const Series& series : all)

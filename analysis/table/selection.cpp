@@ -29,7 +29,7 @@ void check_key(const SeriesList& all, const char* flag, const std::string& key, 
   for (const std::string& name : keys)
     if (!contains(known, name)) known.push_back(name);
   if (contains(known, key)) return;
-  std::string message = unknown_name(fmt::format("key of {}", flag), key, known);
+  std::string message = explain_unknown_name(fmt::format("key of {}", flag), key, known);
   // Rows of several benchmarks have too many parameters for a list.
   if (known.size() > most_valid_names)
     message += fmt::format(" Keys are {} and the parameters of the rows.", join(keys, ", "));
@@ -100,7 +100,7 @@ bool is_less(const SortValue& a, const SortValue& b) {
 
 }  // namespace
 
-SeriesList filtered(const Results& results, SeriesList all, const Texts& clauses) {
+SeriesList filter_series(const Results& results, SeriesList all, const Texts& clauses) {
   if (all.empty()) return all;
   std::vector<Clause> checked;
   for (const std::string& text : clauses) checked.push_back(parse_clause(all, text));
@@ -122,7 +122,8 @@ void sort_by(const Results& results, SeriesList& all, const std::string& order) 
   const std::string key = order.substr(0, colon);
   const std::string way = colon == std::string::npos ? "asc" : order.substr(colon + 1);
   const Texts ways{"asc", "desc"};
-  if (!contains(ways, way)) throw InputError(unknown_name("direction of --sort", way, ways));
+  if (!contains(ways, way))
+    throw InputError(explain_unknown_name("direction of --sort", way, ways));
   check_key(all, "--sort", key, {"time", "rate", "error"});
   std::ranges::stable_sort(all, [&](const Series& a, const Series& b) {
     const SortValue first = sort_value(results, a, key), second = sort_value(results, b, key);

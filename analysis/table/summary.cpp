@@ -237,7 +237,7 @@ class SummaryTable {
     if (match.projection) legend_.note(system, match.note, true);
     const std::string marks = ratio_marks(series, match, system, legend_);
     legend_.add(explain_mark(choose_mark(series)));
-    return marks + (match.projection ? published_mark(match) : "");
+    return marks + (match.projection ? mark_published(match) : "");
   }
 
   const SpeedupSummary& summary_;

@@ -73,7 +73,7 @@ void add_rows(Page& page, const Results& results, const SeriesList& all,
 
 }  // namespace
 
-SeriesList selected(const Results& results, const TableOptions& options) {
+SeriesList select_series(const Results& results, const TableOptions& options) {
   SeriesList all = make_series(results);
   if (options.by == "system") {
     const Texts names = system_names(results);
@@ -85,14 +85,14 @@ SeriesList selected(const Results& results, const TableOptions& options) {
         if (row.system_parameters) row.system_parameters->push_back("system");
       }
   }
-  all = filtered(results, std::move(all), options.filter);
+  all = filter_series(results, std::move(all), options.filter);
   sort_by(results, all, options.sort);
   return all;
 }
 
 std::string render_table(const Results& results, const std::vector<Baseline>& baselines,
                          const TableOptions& options) {
-  const SeriesList all = selected(results, options);
+  const SeriesList all = select_series(results, options);
   Page page(options.markdown, options.latex);
   std::string first = nothing_common(all, baselines);
   if (options.by == "system") first += nothing_common_by_system(results, all);

@@ -19,7 +19,7 @@ struct TableOptions {
   /// folded; {}: the columns that tell rows apart. With `by`, only parameters can be chosen, and
   /// "rate": the columns of the values have rates, without ratios.
   Texts columns{};
-  Texts filter{};      ///< clauses as of filtered()
+  Texts filter{};      ///< clauses as of filter_series()
   std::string sort{};  ///< as of sort_by()
   bool latex = false;
 
@@ -32,14 +32,14 @@ inline const Texts all_columns{"all"};
 /// "KEY!=PATTERN": it does not; a clause without "=" is searched for in the id and in the
 /// problem's name. A key is a parameter, benchmark, problem (its name or descriptor), id, status,
 /// result or system. InputError with the nearest key, or where no series is left.
-SeriesList filtered(const Results& results, SeriesList all, const Texts& clauses);
+SeriesList filter_series(const Results& results, SeriesList all, const Texts& clauses);
 /// Rows are in the order of "KEY" or "KEY:desc": a key of the above, time, rate or error. Numbers
 /// are in their own order, and a series without a value is last. "" leaves the order.
 void sort_by(const Results& results, SeriesList& all, const std::string& order);
 /// The series of the results, filtered and sorted by `options`. If options.by is "system", each row
 /// gets this parameter (if two results are of one system, the part of their names in which these
 /// differ).
-SeriesList selected(const Results& results, const TableOptions& options);
+SeriesList select_series(const Results& results, const TableOptions& options);
 
 /// One line per id (or, with `by`, per id without that parameter): value, interval, rate, error,
 /// and beside each other system's number its absolute value and the speedup. A row that is not ok

@@ -31,7 +31,7 @@ const std::vector<AlgorithmEntry>& algorithms();
 
 /// Fills in the fields of `executed` that all of Assay's own algorithms share: the implementation
 /// ("Assay's " and `how`) and the types in which `call` reduces.
-void describe_own(const std::string& how, const Call& call, Executed& executed);
+void describe_own(const std::string& how, const Call& call, Execution& execution);
 
 /// Why an algorithm that reduces in host memory cannot run with these options (device buffers), or
 /// empty.

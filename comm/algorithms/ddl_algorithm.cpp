@@ -56,21 +56,21 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
   if (std::string reason = why_not_host("ddl", options); !reason.empty())
     return Unsupported{std::move(reason)};
   const Topology topology = gather_topology(transport);
-  const std::string asked = options.get("levels", "auto");
-  std::vector<int> levels = read_levels(asked);
+  const std::string levels_text = options.get("levels", "auto");
+  std::vector<int> levels = read_levels(levels_text);
   if (levels.empty() && !topology.equal)
     return Unsupported{"ddl needs nodes with equal numbers of ranks, or --levels"};
   if (levels.empty()) levels = {topology.mine().size(), static_cast<int>(topology.nodes.size())};
   const int ranks = std::accumulate(levels.begin(), levels.end(), 1, std::multiplies());
   if (ranks != transport.size())
     return Unsupported{
-        fmt::format("--levels {} are {} ranks, not {}", asked, ranks, transport.size())};
-  return scheduled(transport, {"ddl",
-                               {Collective::allreduce},
-                               [groups = make_groups(topology, levels)](const Call& call,
-                                                                        ScheduleBuilder& builder) {
-                                 write(groups, call, builder);
-                               }});
+        fmt::format("--levels {} are {} ranks, not {}", levels_text, ranks, transport.size())};
+  return make_scheduled(transport, {"ddl",
+                                    {Collective::allreduce},
+                                    [groups = make_groups(topology, levels)](
+                                        const Call& call, ScheduleBuilder& builder) {
+                                      write(groups, call, builder);
+                                    }});
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class Exascale final : public Hybrid {
     if (call.send.count == 0) return;
     visit({&*intra_node_, {Collective::allreduce, call.send, call.receive, op, 0}});
     const auto quarter = [&](int index) {
-      const Part part = piece({Part::In::receive, 0, call.receive.count}, 4, index);
+      const Part part = piece({Part::Memory::receive, 0, call.receive.count}, 4, index);
       return call.receive.part(part.first, part.count);
     };
     if (mine_ < 4 && quarter(mine_).count > 0) {

@@ -11,7 +11,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
                                            const Options& options) {
   if (std::string reason = why_not_host("halving_doubling", options); !reason.empty())
     return Unsupported{std::move(reason)};
-  return scheduled(
+  return make_scheduled(
       transport,
       {"halving_doubling", {Collective::allreduce}, [](const Call& call, ScheduleBuilder& builder) {
          halving_doubling(builder, every(0, 1, builder.size(), builder.rank()),

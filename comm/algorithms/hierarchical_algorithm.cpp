@@ -34,12 +34,12 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
                                            const Options& options) {
   if (std::string reason = why_not_host("hierarchical", options); !reason.empty())
     return Unsupported{std::move(reason)};
-  return scheduled(transport, {"hierarchical",
-                               {Collective::allreduce},
-                               [topology = gather_topology(transport)](const Call& call,
-                                                                       ScheduleBuilder& builder) {
-                                 write(topology, call, builder);
-                               }});
+  return make_scheduled(transport, {"hierarchical",
+                                    {Collective::allreduce},
+                                    [topology = gather_topology(transport)](
+                                        const Call& call, ScheduleBuilder& builder) {
+                                      write(topology, call, builder);
+                                    }});
 }
 
 }  // namespace

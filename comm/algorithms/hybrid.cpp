@@ -31,12 +31,12 @@ class HybridCommunicator final : public ForwardingCommunicator {
     });
   }
   /// Names the implementation of each step once, in their order.
-  void describe(const Call& call, Executed& executed) const override {
-    describe_own(hybrid_->name(), call, executed);
+  void describe(const Call& call, Execution& execution) const override {
+    describe_own(hybrid_->name(), call, execution);
     std::string implementations, tuning;
     hybrid_->steps(call, [&](const HybridStep& step) {
       if (step.over == nullptr) return;
-      Executed its;
+      Execution its;
       step.over->describe(step.call, its);
       if (its.implementation.empty()) its.implementation = name(step.call.what);
       if (implementations.find(its.implementation) == std::string::npos)
@@ -45,7 +45,7 @@ class HybridCommunicator final : public ForwardingCommunicator {
       if (!settings.empty() && tuning.find(settings) == std::string::npos)
         tuning += ", " + settings;
     });
-    executed.implementation += implementations + tuning;
+    execution.implementation += implementations + tuning;
   }
   std::string tuning_settings() const override { return ""; }  // describe() has those of all steps
   void run(const Call& call, Stream& stream) override {

@@ -26,14 +26,14 @@ AlgorithmEntry library_algorithm() {
   return {"library", "the transport's own calls, with the algorithm of its choice", &make};
 }
 
-void describe_own(const std::string& how, const Call& call, Executed& executed) {
-  executed.implementation = "Assay's " + how;
-  executed.evidence = "library";
+void describe_own(const std::string& how, const Call& call, Execution& execution) {
+  execution.implementation = "Assay's " + how;
+  execution.evidence = "library";
   if (!combines(call.what)) return;
   const DataType type = call.receive.type;
   const bool narrow = type == DataType::fp16 || type == DataType::bf16;
-  executed.compute = narrow ? "fp32" : name(type);
-  executed.accumulate = narrow ? "fp32, rounded after each addition" : name(type);
+  execution.compute = narrow ? "fp32" : name(type);
+  execution.accumulate = narrow ? "fp32, rounded after each addition" : name(type);
 }
 
 std::string why_not_host(std::string_view algorithm, const Options& options) {

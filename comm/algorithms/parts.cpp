@@ -168,7 +168,7 @@ void halving_doubling(ScheduleBuilder& builder, const Group& group, Part from, P
   const int index = in_pair ? group.me / 2 : group.me - folded;
 
   // The largest exchange is with the nearest index, the one most probably on the same node.
-  std::vector<Part> kept{into}, given;  // of `into`
+  std::vector<Part> kept{into}, arguments;  // of `into`
   for (int distance = 1; distance < power; distance *= 2) {
     const bool lower = (index & distance) == 0;
     const Part range = kept.back();
@@ -178,14 +178,14 @@ void halving_doubling(ScheduleBuilder& builder, const Group& group, Part from, P
     };
     exchange(rank_at(index ^ distance), contribution(theirs), mine, contribution(mine));
     kept.push_back(mine);
-    given.push_back(theirs);
+    arguments.push_back(theirs);
     data = into;
   }
   if (scaled) builder.scale(kept.back());
   for (int distance = power / 2; distance >= 1; distance /= 2) {
     kept.pop_back();
-    const Part theirs = given.back();
-    given.pop_back();
+    const Part theirs = arguments.back();
+    arguments.pop_back();
     const Part mine = theirs.first == kept.back().first
                           ? kept.back().part(theirs.count, kept.back().count - theirs.count)
                           : kept.back().part(0, kept.back().count - theirs.count);

@@ -17,14 +17,14 @@ void RegisteredMemory::show() {
   std::vector<std::shared_ptr<SharedObject>> fresh;
   std::string news;
   for (std::size_t i = 0; i < own_.size(); ++i) {
-    Own& own = own_[i];
+    OwnMemory& own = own_[i];
     auto object = own.object.lock();
     if (own.seen && !own.gone && !object) {
       own.gone = true;
       news += "-" + std::to_string(i) + " ";
     }
-    if (own.asked) continue;
-    own.asked = true;
+    if (own.is_offered) continue;
+    own.is_offered = true;
     if (!object) continue;
     fresh.push_back(std::move(object));
     news += "+" + std::to_string(i) + " ";

@@ -32,14 +32,14 @@ class RegisteredMemory {
   std::byte* at(int rank, Place place) const;
 
  private:
-  struct Own {
+  struct OwnMemory {
     std::weak_ptr<SharedObject> object;  ///< owned by the users of the memory
-    bool asked = false;                  ///< show() has offered it to the other ranks
+    bool is_offered = false;             ///< show() has offered it to the other ranks
     bool seen = false;                   ///< the other ranks have mapped it
     bool gone = false;                   ///< the other ranks have unmapped it
   };
   Communicator& ranks_;
-  std::vector<Own> own_;  ///< object i + 1
+  std::vector<OwnMemory> own_;  ///< object i + 1
   /// By rank and object number. A number is never used again.
   std::vector<std::vector<std::shared_ptr<SharedObject>>> theirs_;
 };

@@ -33,7 +33,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
                                            const Options& options) {
   if (std::string reason = why_not_host("ring", options); !reason.empty())
     return Unsupported{std::move(reason)};
-  return scheduled(
+  return make_scheduled(
       transport,
       {"ring", {Collective::allreduce, Collective::reduce_scatter, Collective::allgather}, &write});
 }

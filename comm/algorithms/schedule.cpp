@@ -16,28 +16,28 @@ bool in_place(const Call& call, int rank) {
 ScheduleBuilder::ScheduleBuilder(const Call& call, int rank, int size)
     : rank_(rank),
       size_(size),
-      whole_send_{Part::In::send, 0, call.send.count},
-      whole_receive_{Part::In::receive, 0, call.receive.count},
+      whole_send_{Part::Memory::send, 0, call.send.count},
+      whole_receive_{Part::Memory::receive, 0, call.receive.count},
       segment_(segment_bytes / static_cast<std::int64_t>(size_of(call.receive.type))),
       in_place_(assay::in_place(call, rank)) {
   if (call.what == Collective::reduce_scatter) {
     offset_ = rank * call.receive.count;
   } else if (call.what == Collective::allgather) {
-    inner_ = Part::In::send;
+    inner_ = Part::Memory::send;
     offset_ = rank * call.send.count;
   }
 }
 
 Part ScheduleBuilder::scratch(std::int64_t count) {
-  const Part part{Part::In::scratch, schedule_.scratch, count};
+  const Part part{Part::Memory::scratch, schedule_.scratch, count};
   schedule_.scratch += count;
   return part;
 }
 
 Part ScheduleBuilder::canonical(Part part) const {
   if (!in_place_ || part.in != inner_) return part;
-  return {inner_ == Part::In::receive ? Part::In::send : Part::In::receive, part.first + offset_,
-          part.count};
+  return {inner_ == Part::Memory::receive ? Part::Memory::send : Part::Memory::receive,
+          part.first + offset_, part.count};
 }
 
 bool ScheduleBuilder::overlap(Part x, Part y) const {
@@ -56,7 +56,7 @@ template <class Which>
 void ScheduleBuilder::wait_for(Which which) {
   std::erase_if(in_flight_, [&](const InFlight& transfer) {
     if (!which(transfer)) return false;
-    schedule_.steps.push_back({Step::Do::wait, {}, {}, {}, 0, transfer.request});
+    schedule_.steps.push_back({Step::Action::wait, {}, {}, {}, 0, transfer.request});
     free_requests_.push_back(transfer.request);
     return true;
   });
@@ -75,14 +75,14 @@ void ScheduleBuilder::send(int peer, Part from) {
   if (from.count == 0) return;
   before_read(from);
   in_flight_.push_back({from, request(), false});
-  schedule_.steps.push_back({Step::Do::send, {}, from, {}, peer, in_flight_.back().request});
+  schedule_.steps.push_back({Step::Action::send, {}, from, {}, peer, in_flight_.back().request});
 }
 
 void ScheduleBuilder::receive(int peer, Part into) {
   if (into.count == 0) return;
   before_write(into);
   in_flight_.push_back({into, request(), true});
-  schedule_.steps.push_back({Step::Do::receive, into, {}, {}, peer, in_flight_.back().request});
+  schedule_.steps.push_back({Step::Action::receive, into, {}, {}, peer, in_flight_.back().request});
 }
 
 void ScheduleBuilder::copy(Part into, Part from) {
@@ -91,7 +91,7 @@ void ScheduleBuilder::copy(Part into, Part from) {
   if (x.in == y.in && x.first == y.first) return;
   before_read(from);
   before_write(into);
-  schedule_.steps.push_back({Step::Do::copy, into, from, {}});
+  schedule_.steps.push_back({Step::Action::copy, into, from, {}});
 }
 
 void ScheduleBuilder::combine(Part into, Part a, Part b) {
@@ -99,13 +99,13 @@ void ScheduleBuilder::combine(Part into, Part a, Part b) {
   before_read(a);
   before_read(b);
   before_write(into);
-  schedule_.steps.push_back({Step::Do::combine, into, a, b});
+  schedule_.steps.push_back({Step::Action::combine, into, a, b});
 }
 
 void ScheduleBuilder::scale(Part sum) {
   if (sum.count == 0) return;
   before_write(sum);
-  schedule_.steps.push_back({Step::Do::scale, sum, {}, {}});
+  schedule_.steps.push_back({Step::Action::scale, sum, {}, {}});
 }
 
 Schedule ScheduleBuilder::finish() {

@@ -13,15 +13,15 @@ namespace assay {
 
 /// A range of elements of one of a call's buffers, or of scratch memory.
 struct Part {
-  enum class In : std::uint8_t { send, receive, scratch };
-  In in = In::receive;
+  enum class Memory : std::uint8_t { send, receive, scratch };
+  Memory in = Memory::receive;
   std::int64_t first = 0, count = 0;
   Part part(std::int64_t from, std::int64_t length) const { return {in, first + from, length}; }
 };
 
 struct Step {
-  enum class Do : std::uint8_t { send, receive, wait, copy, combine, scale };
-  Do what;
+  enum class Action : std::uint8_t { send, receive, wait, copy, combine, scale };
+  Action what;
   Part into, a, b;  ///< send: a; receive, scale: into; copy: into, a; combine: into, a, b
   int peer = 0;
   int request = 0;  ///< of send, receive and wait: index into the table of requests
@@ -87,7 +87,7 @@ class ScheduleBuilder {
   std::int64_t segment_;
   // In place, elements of `inner_` are those of the other one from `offset_` on.
   bool in_place_;
-  Part::In inner_ = Part::In::receive;
+  Part::Memory inner_ = Part::Memory::receive;
   std::int64_t offset_ = 0;
   Schedule schedule_;
   std::vector<InFlight> in_flight_;

@@ -16,7 +16,7 @@ namespace assay {
 namespace {
 
 /// A call under way.
-struct Execution {
+struct CallState {
   const Schedule* schedule = nullptr;
   Call call;
   Stream* stream = nullptr;
@@ -32,11 +32,11 @@ struct Execution {
 
   Buffer buffer(const Part& part) {
     switch (part.in) {
-      case Part::In::send:
+      case Part::Memory::send:
         return call.send.part(part.first, part.count);
-      case Part::In::receive:
+      case Part::Memory::receive:
         return call.receive.part(part.first, part.count);
-      case Part::In::scratch:
+      case Part::Memory::scratch:
         break;
     }
     return Buffer{scratch.data(), 0, call.receive.type}.part(part.first, part.count);
@@ -48,7 +48,7 @@ struct Execution {
 struct Plan {
   Schedule schedule;
   std::size_t scratch_bytes = 0;
-  std::vector<std::size_t> executions;
+  std::vector<std::size_t> states;
 };
 
 class Scheduled final : public ForwardingCommunicator {
@@ -71,19 +71,19 @@ class Scheduled final : public ForwardingCommunicator {
 
   void prepare(const Call& call) override {
     Plan& plan = find_plan(call);
-    if (plan.executions.empty()) add_execution(plan);
+    if (plan.states.empty()) add_state(plan);
   }
 
   std::size_t scratch_bytes() const override {
     std::size_t bytes = 0;
-    for (const auto& execution : executions_) bytes += execution->scratch.size();
+    for (const auto& state : states_) bytes += state->scratch.size();
     return bytes;
   }
 
-  void describe(const Call& call, Executed& executed) const override {
+  void describe(const Call& call, Execution& execution) const override {
     describe_own(
         algorithm_.name + " over messages of at most " + std::to_string(segment_bytes) + " bytes",
-        call, executed);
+        call, execution);
   }
 
   void run(const Call& call, Stream& stream) override {
@@ -93,19 +93,18 @@ class Scheduled final : public ForwardingCommunicator {
 
   Request start(const Call& call, Stream& stream) override {
     Plan& plan = find_plan(call);
-    auto idle = std::find_if(plan.executions.begin(), plan.executions.end(),
-                             [&](std::size_t index) { return !executions_[index]->taken; });
-    const std::size_t number = idle == plan.executions.end() ? add_execution(plan) : *idle;
-    Execution& execution = *executions_[number];
-    execution.call = call;
-    execution.stream = &stream;
-    execution.next = 0;
+    auto idle = std::find_if(plan.states.begin(), plan.states.end(),
+                             [&](std::size_t index) { return !states_[index]->taken; });
+    const std::size_t number = idle == plan.states.end() ? add_state(plan) : *idle;
+    CallState& state = *states_[number];
+    state.call = call;
+    state.stream = &stream;
+    state.next = 0;
     // All ranks start calls in the same order, so they agree on the tag.
-    execution.tag =
-        first_schedule_tag + static_cast<int>(started_++ % (32768 - first_schedule_tag));
-    execution.active = execution.taken = true;
-    if (under().has_tags() || active_.empty()) advance(execution, false);
-    if (execution.active) active_.push_back(&execution);
+    state.tag = first_schedule_tag + static_cast<int>(started_++ % (32768 - first_schedule_tag));
+    state.active = state.taken = true;
+    if (under().has_tags() || active_.empty()) advance(state, false);
+    if (state.active) active_.push_back(&state);
     return own_request(number);
   }
 
@@ -115,7 +114,7 @@ class Scheduled final : public ForwardingCommunicator {
   /// all of its own.
   void wait(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::wait(request);
-    Execution& mine = *executions_.at(decode_number(request));
+    CallState& mine = *states_.at(decode_number(request));
     while (mine.active) advance_all(true);
     mine.taken = false;
     request = {};
@@ -123,7 +122,7 @@ class Scheduled final : public ForwardingCommunicator {
   bool done(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::done(request);
     advance_all(false);
-    Execution& mine = *executions_.at(decode_number(request));
+    CallState& mine = *states_.at(decode_number(request));
     if (mine.active) return false;
     mine.taken = false;
     request = {};
@@ -147,77 +146,78 @@ class Scheduled final : public ForwardingCommunicator {
     return plans_.emplace(key, std::move(plan)).first->second;
   }
 
-  std::size_t add_execution(Plan& plan) {
-    auto execution = std::make_unique<Execution>();
-    execution->schedule = &plan.schedule;
-    execution->requests.resize(static_cast<std::size_t>(plan.schedule.requests));
-    execution->scratch.resize(plan.scratch_bytes);
-    executions_.push_back(std::move(execution));
-    active_.reserve(executions_.size());
-    plan.executions.push_back(executions_.size() - 1);
-    return executions_.size() - 1;
+  std::size_t add_state(Plan& plan) {
+    auto state = std::make_unique<CallState>();
+    state->schedule = &plan.schedule;
+    state->requests.resize(static_cast<std::size_t>(plan.schedule.requests));
+    state->scratch.resize(plan.scratch_bytes);
+    states_.push_back(std::move(state));
+    active_.reserve(states_.size());
+    plan.states.push_back(states_.size() - 1);
+    return states_.size() - 1;
   }
 
   /// Messages of two calls that have no tags would be taken for each other's, as ranks come to them
   /// in different orders: such calls go one after the other, in the order of their starts.
   void advance_all(bool waits) {
-    for (Execution* execution : active_) {
-      advance(*execution, waits && execution == active_.front());
-      if (execution->active && !under().has_tags()) break;
+    for (CallState* state : active_) {
+      advance(*state, waits && state == active_.front());
+      if (state->active && !under().has_tags()) break;
     }
-    std::erase_if(active_, [](const Execution* execution) { return !execution->active; });
+    std::erase_if(active_, [](const CallState* state) { return !state->active; });
   }
 
   /// Follows the schedule to its end, or to a transfer that is not done. `waits`: for the first
   /// transfer, before others go on; for all, where there are no others.
-  void advance(Execution& execution, bool waits) {
-    const std::vector<Step>& steps = execution.schedule->steps;
-    for (; execution.active && execution.next < steps.size(); ++execution.next) {
-      const Step& step = steps[execution.next];
+  void advance(CallState& state, bool waits) {
+    const std::vector<Step>& steps = state.schedule->steps;
+    for (; state.active && state.next < steps.size(); ++state.next) {
+      const Step& step = steps[state.next];
       switch (step.what) {
-        case Step::Do::send:
-          find_request(execution, step) =
-              under().send(execution.buffer(step.a), step.peer, execution.tag, *execution.stream);
+        case Step::Action::send:
+          find_request(state, step) =
+              under().send(state.buffer(step.a), step.peer, state.tag, *state.stream);
           break;
-        case Step::Do::receive:
-          find_request(execution, step) = under().receive(execution.buffer(step.into), step.peer,
-                                                          execution.tag, *execution.stream);
+        case Step::Action::receive:
+          find_request(state, step) =
+              under().receive(state.buffer(step.into), step.peer, state.tag, *state.stream);
           break;
-        case Step::Do::wait:
+        case Step::Action::wait:
           if (waits)
-            under().wait(find_request(execution, step));
-          else if (!under().done(find_request(execution, step)))
+            under().wait(find_request(state, step));
+          else if (!under().done(find_request(state, step)))
             return;
           waits = waits && active_.size() == 1;
           break;
-        case Step::Do::copy:
-          copy(execution.buffer(step.into), execution.buffer(step.a));
+        case Step::Action::copy:
+          copy(state.buffer(step.into), state.buffer(step.a));
           break;
-        case Step::Do::combine:
-          combine(execution.buffer(step.into), execution.buffer(step.a), execution.buffer(step.b),
-                  execution.call.op);
+        case Step::Action::combine:
+          combine(state.buffer(step.into), state.buffer(step.a), state.buffer(step.b),
+                  state.call.op);
           break;
-        case Step::Do::scale:
-          scale(execution.buffer(step.into), size());
+        case Step::Action::scale:
+          scale(state.buffer(step.into), size());
           break;
       }
     }
-    execution.active = false;
+    state.active = false;
   }
-  static Request& find_request(Execution& execution, const Step& step) {
-    return execution.requests[static_cast<std::size_t>(step.request)];
+  static Request& find_request(CallState& state, const Step& step) {
+    return state.requests[static_cast<std::size_t>(step.request)];
   }
 
   ScheduledAlgorithm algorithm_;
   std::map<Key, Plan> plans_;
-  std::vector<std::unique_ptr<Execution>> executions_;
-  std::vector<Execution*> active_;
+  std::vector<std::unique_ptr<CallState>> states_;
+  std::vector<CallState*> active_;
   std::uint64_t started_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> scheduled(Communicator& transport, ScheduledAlgorithm algorithm) {
+std::unique_ptr<Communicator> make_scheduled(Communicator& transport,
+                                             ScheduledAlgorithm algorithm) {
   return std::make_unique<Scheduled>(transport, std::move(algorithm));
 }
 

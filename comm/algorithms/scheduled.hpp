@@ -24,6 +24,6 @@ struct ScheduledAlgorithm {
 /// Calls with equal collective, count, type, operation, root and placement share a schedule, which
 /// prepare() or the first call writes. done() and wait() advance all started calls; each call has
 /// its own tag.
-std::unique_ptr<Communicator> scheduled(Communicator& transport, ScheduledAlgorithm algorithm);
+std::unique_ptr<Communicator> make_scheduled(Communicator& transport, ScheduledAlgorithm algorithm);
 
 }  // namespace assay

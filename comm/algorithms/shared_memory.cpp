@@ -102,7 +102,7 @@ class SharedMemory final : public ForwardingCommunicator {
                     [this](const Call& trial, bool streamed) { transfer(trial, streamed); });
   }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return registered_.allocate(bytes); }
-  void describe(const Call& call, Executed& executed) const override {
+  void describe(const Call& call, Execution& execution) const override {
     std::string how = "shared_memory in slices of at most " + std::to_string(slice_) + " bytes";
     // Describes the last call; on the root, if it alone sends or gets.
     const bool sends = call.what != Collective::broadcast || rank_ == call.root;
@@ -113,7 +113,7 @@ class SharedMemory final : public ForwardingCommunicator {
     if (seen) how += ", results put where they belong";
     if (streams(call) && (gets || seen))
       how += ", results written past the caches, which was the faster way";
-    describe_own(how, call, executed);
+    describe_own(how, call, execution);
   }
   std::size_t scratch_bytes() const override { return segment_->bytes_of_rank(); }
   Request start(const Call& call, Stream& stream) override {
@@ -150,7 +150,7 @@ class SharedMemory final : public ForwardingCommunicator {
         for (int other = 0; other < size_; ++other) await(flags(other).contributed, block_ + k);
         if (k == 1) look(mine);
         reduce(call, blocks, k - 1);
-        if (streamed_) streamed_fence();
+        if (streamed_) fence_streamed();
         flags(rank_).reduced.store(block_ + k, std::memory_order_release);
       }
       if (k >= 2) {
@@ -158,16 +158,16 @@ class SharedMemory final : public ForwardingCommunicator {
         collect(call, blocks, k - 2);
       }
     }
-    if (streamed_) streamed_fence();
+    if (streamed_) fence_streamed();
     block_ += blocks.count();
   }
 
-  bool streams(const Call& call) const { return stores_.streamed(call, choose_kind(call)); }
+  bool streams(const Call& call) const { return stores_.is_streamed(call, choose_kind(call)); }
   StoreChoice::Kind choose_kind(const Call& call) const {
     return {call, place_of_send(call).object != 0, place_of_result(call).object != 0};
   }
   void put(Buffer into, Buffer from) const {
-    streamed_ ? streamed_copy(into, from) : copy(into, from);
+    streamed_ ? copy_streamed(into, from) : copy(into, from);
   }
 
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(segment_->of_rank(rank)); }

@@ -86,10 +86,10 @@ std::string show(Communicator& ranks, const std::vector<std::shared_ptr<SharedOb
                  const std::string& problem, SharedObjects& all) {
   all.clear();
   // Everybody's "!reason", or "=address=address…".
-  const auto first_problem = [](const std::vector<std::string>& told) {
-    for (std::size_t rank = 0; rank < told.size(); ++rank)
-      if (told[rank].starts_with('!'))
-        return "rank " + std::to_string(rank) + ": " + told[rank].substr(1);
+  const auto first_problem = [](const std::vector<std::string>& findings) {
+    for (std::size_t rank = 0; rank < findings.size(); ++rank)
+      if (findings[rank].starts_with('!'))
+        return "rank " + std::to_string(rank) + ": " + findings[rank].substr(1);
     return std::string();
   };
   std::string own = "!" + problem;

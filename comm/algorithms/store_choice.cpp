@@ -56,7 +56,7 @@ Trial measure_trial(const Call& call, int rank, int size, const Allocate& for_se
 
 }  // namespace
 
-bool faster_when_streamed(Communicator& ranks, const std::function<void(bool streamed)>& run) {
+bool is_faster_when_streamed(Communicator& ranks, const std::function<void(bool streamed)>& run) {
   constexpr int rounds = 7;
   std::vector<double> times[2];
   for (const bool streamed : {false, true}) run(streamed);  // untimed: touches the pages
@@ -84,31 +84,31 @@ StoreChoice::Kind::Kind(const Call& call, bool send, bool receive)
 
 /// In place, the lines of the result have just been read.
 bool StoreChoice::may_stream(const Call& call) const {
-  static const std::size_t least = streamed_from_bytes();
+  static const std::size_t least = find_least_streamed_bytes();
   const bool read = call.what == Collective::broadcast ? ranks_.rank() == call.root
                                                        : in_place(call, ranks_.rank());
   return !read && call.receive.bytes() > least;
 }
 
-bool StoreChoice::streamed(const Call& call, const Kind& kind) const {
+bool StoreChoice::is_streamed(const Call& call, const Kind& kind) const {
   if (!may_stream(call)) return false;
-  if (given_) return *given_;
+  if (setting_) return *setting_;
   const auto entry = measured_.find(kind);
   return entry != measured_.end() && entry->second;
 }
 
 /// Collective: whether some rank has to measure. Calls of different sizes are refused when they
 /// run.
-bool StoreChoice::wanted(const Call& call, const Kind& kind) const {
+bool StoreChoice::must_measure(const Call& call, const Kind& kind) const {
   const auto bytes = static_cast<double>(call.receive.bytes());
-  double told[] = {may_stream(call) && !measured_.contains(kind) ? 1. : 0., bytes, -bytes};
-  ranks_.allreduce_max(told);
-  return told[0] > 0 && told[1] == -told[2];
+  double sizes[] = {may_stream(call) && !measured_.contains(kind) ? 1. : 0., bytes, -bytes};
+  ranks_.allreduce_max(sizes);
+  return sizes[0] > 0 && sizes[1] == -sizes[2];
 }
 
 void StoreChoice::measure(const Call& call, const Kind& kind, RegisteredMemory& registered,
                           const Run& run) {
-  if (given_ || !wanted(call, kind)) return;
+  if (setting_ || !must_measure(call, kind)) return;
   const auto memory = [&](bool in_registered) -> Allocate {
     if (in_registered) return [&](std::size_t bytes) { return registered.allocate(bytes); };
     return [](std::size_t bytes) { return std::make_shared<std::byte[]>(bytes); };
@@ -127,7 +127,7 @@ void StoreChoice::measure(const Call& call, const Kind& kind, RegisteredMemory& 
   bool faster = false;
   if (short_of_memory == 0) {
     registered.show();
-    faster = faster_when_streamed(
+    faster = is_faster_when_streamed(
         ranks_, [&](bool streamed) { run(trial->call, streamed && may_stream(trial->call)); });
     trial.reset();
     registered.show();  // the other ranks unmap what is freed

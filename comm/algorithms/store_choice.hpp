@@ -13,7 +13,7 @@ namespace assay {
 
 /// Collective. True if `run(true)` takes less time than `run(false)`: medians of seven runs each,
 /// in turn, each the slowest rank's. Equal on all ranks.
-bool faster_when_streamed(Communicator& ranks, const std::function<void(bool streamed)>& run);
+bool is_faster_when_streamed(Communicator& ranks, const std::function<void(bool streamed)>& run);
 
 /// The faster way depends on the sizes of the caches, on the cores that share them, and on the
 /// memory of the buffers; the wrong one can take twice the time. So both are timed, once for each
@@ -30,23 +30,24 @@ class StoreChoice {
   };
   using Run = std::function<void(const Call&, bool streamed)>;
 
-  /// `given`: the choice for all long results; without it, it is measured.
-  StoreChoice(Communicator& ranks, std::optional<bool> given) : ranks_(ranks), given_(given) {}
+  /// `setting`: the choice for all long results; without it, it is measured.
+  StoreChoice(Communicator& ranks, std::optional<bool> setting)
+      : ranks_(ranks), setting_(setting) {}
 
   /// True if this rank writes the result of the call past the caches: only a long one that is not
   /// in place, of a kind that was measured.
-  bool streamed(const Call& call, const Kind& kind) const;
+  bool is_streamed(const Call& call, const Kind& kind) const;
   /// Collective. Measures a kind that some rank does not know, in memory of its own: registered
   /// where the call's is, at most 64 MiB a buffer, since no cache holds longer data anyway. Results
   /// go through the caches if memory is short on some rank.
   void measure(const Call& call, const Kind& kind, RegisteredMemory& registered, const Run& run);
 
  private:
-  bool wanted(const Call& call, const Kind& kind) const;
+  bool must_measure(const Call& call, const Kind& kind) const;
   bool may_stream(const Call& call) const;
 
   Communicator& ranks_;
-  std::optional<bool> given_;
+  std::optional<bool> setting_;
   std::map<Kind, bool> measured_;
 };
 

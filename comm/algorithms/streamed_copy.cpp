@@ -13,7 +13,7 @@ namespace assay {
 
 #ifdef __SSE2__
 
-void streamed_copy(Buffer into, Buffer from) {
+void copy_streamed(Buffer into, Buffer from) {
   auto* out = static_cast<std::byte*>(into.data);
   const auto* in = static_cast<const std::byte*>(from.data);
   std::size_t left = from.bytes();
@@ -39,22 +39,22 @@ void streamed_copy(Buffer into, Buffer from) {
   copy(left);
 }
 
-void streamed_fence() { _mm_sfence(); }
+void fence_streamed() { _mm_sfence(); }
 
-std::size_t streamed_from_bytes() {
+std::size_t find_least_streamed_bytes() {
   const long known = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return known > 0 ? static_cast<std::size_t>(known) : std::size_t{1} << 20;
 }
 
 #else
 
-void streamed_copy(Buffer into, Buffer from) {
+void copy_streamed(Buffer into, Buffer from) {
   if (from.count > 0) std::memcpy(into.data, from.data, from.bytes());
 }
 
-void streamed_fence() {}
+void fence_streamed() {}
 
-std::size_t streamed_from_bytes() { return std::numeric_limits<std::size_t>::max(); }
+std::size_t find_least_streamed_bytes() { return std::numeric_limits<std::size_t>::max(); }
 
 #endif
 

@@ -10,10 +10,10 @@ namespace assay {
 
 /// Copies with non-temporal stores where the processor has them. They do not read the lines of the
 /// destination before writing them, which saves a third of a copy's memory traffic. The data are
-/// visible to other threads and processes after streamed_fence(). The buffers have the same type
+/// visible to other threads and processes after fence_streamed(). The buffers have the same type
 /// and do not overlap.
-void streamed_copy(Buffer into, Buffer from);
-void streamed_fence();
+void copy_streamed(Buffer into, Buffer from);
+void fence_streamed();
 
 /// Only whole cache lines are stored with non-temporal stores, since a partial line would be merged
 /// in memory. before_streamed_line: bytes before the first whole line of a destination.
@@ -28,6 +28,6 @@ inline std::size_t before_streamed_line(const void* destination) {
 /// pay: on a Sapphire Rapids (2 MiB) two ranks gain 10 % at 4 and 8 MiB, on a Zen-4-class processor
 /// with ordinary buffers they may lose half. The largest std::size_t where the processor has no
 /// such stores.
-std::size_t streamed_from_bytes();
+std::size_t find_least_streamed_bytes();
 
 }  // namespace assay

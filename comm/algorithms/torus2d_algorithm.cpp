@@ -39,7 +39,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
   if (rows == 1)
     return Unsupported{"torus2d needs a grid of at least 2 x 2 ranks (" +
                        std::to_string(transport.size()) + " have no divisor)"};
-  return scheduled(
+  return make_scheduled(
       transport,
       {"torus2d", {Collective::allreduce}, [rows](const Call& call, ScheduleBuilder& builder) {
          write(rows, call, builder);

@@ -24,7 +24,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
                                            const Options& options) {
   if (std::string reason = why_not_host("tree", options); !reason.empty())
     return Unsupported{std::move(reason)};
-  return scheduled(
+  return make_scheduled(
       transport,
       {"tree", {Collective::allreduce, Collective::reduce, Collective::broadcast}, &write});
 }

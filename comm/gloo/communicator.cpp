@@ -192,15 +192,15 @@ void GlooCommunicator::run(const Call& call, Stream&) {
     scale(receive, size());
 }
 
-void GlooCommunicator::describe(const Call& call, Executed& executed) const {
-  executed.implementation =
+void GlooCommunicator::describe(const Call& call, Execution& execution) const {
+  execution.implementation =
       "Gloo " + version() + " " +
       (call.what == Collective::reduce_scatter ? "reduce to each rank in turn"
                                                : std::string(name(call.what))) +
       " over TCP on " + interface_;
   if (combines(call.what) && call.op == ReduceOp::average)
-    executed.implementation += ", then a division";
-  executed.evidence = "library";
+    execution.implementation += ", then a division";
+  execution.evidence = "library";
 }
 
 std::string GlooCommunicator::tuning_settings() const {

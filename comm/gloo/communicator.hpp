@@ -27,7 +27,7 @@ class GlooCommunicator final : public KnownRanks {
   std::string why_not(const Call& call) const override;
   void prepare(const Call& call) override;
   std::size_t scratch_bytes() const override;
-  void describe(const Call& call, Executed& executed) const override;
+  void describe(const Call& call, Execution& execution) const override;
   std::string tuning_settings() const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;

@@ -79,7 +79,7 @@ Control::Control(Communicator& ranks, int radix, int tensors, int tag)
 Control::~Control() {
   if (std::uncaught_exceptions() > 0) return;
   try {
-    for (Sending& sending : sending_) ranks_.wait(sending.request);
+    for (OutgoingMessage& sending : sending_) ranks_.wait(sending.request);
     for (Neighbour& child : children_) ranks_.wait(child.request);
     ranks_.wait(parent_.request);
   } catch (...) {  // the transport has failed, and moves nothing any more

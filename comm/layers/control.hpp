@@ -78,7 +78,7 @@ class Control {
     bool listening = false;
     Request request{};
   };
-  struct Sending {
+  struct OutgoingMessage {
     std::unique_ptr<std::int32_t> number;
     Request request;
   };
@@ -95,7 +95,7 @@ class Control {
   Neighbour parent_;
   std::vector<int> missing_;  ///< by tensor: this rank and its children that do not have it yet
   std::vector<bool> reported_;
-  std::deque<Sending> sending_;
+  std::deque<OutgoingMessage> sending_;
   std::deque<int> decided_;
   std::vector<int> order_;
   ControlCount count_;

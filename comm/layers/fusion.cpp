@@ -44,12 +44,12 @@ class Fusion final : public ForwardingCommunicator {
   /// The fused call's count is known only when it goes: its schedule is written in the warm-up.
   void prepare(const Call& call) override { under().prepare(call); }
 
-  void describe(const Call& call, Executed& executed) const override {
-    under().describe(call, executed);
-    executed.implementation += copied_   ? ", fused in a buffer"
-                               : joined_ ? ", fused where the data lie"
-                                         : ", nothing fused";
-    executed.numbers["fusion_bytes"] = static_cast<double>(bytes_);
+  void describe(const Call& call, Execution& execution) const override {
+    under().describe(call, execution);
+    execution.implementation += copied_   ? ", fused in a buffer"
+                                : joined_ ? ", fused where the data lie"
+                                          : ", nothing fused";
+    execution.numbers["fusion_bytes"] = static_cast<double>(bytes_);
   }
 
   Request start(const Call& call, Stream& stream) override {
@@ -167,7 +167,7 @@ class Fusion final : public ForwardingCommunicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> fused(Communicator& under, std::size_t bytes) {
+std::unique_ptr<Communicator> make_fusion(Communicator& under, std::size_t bytes) {
   return std::make_unique<Fusion>(under, bytes);
 }
 

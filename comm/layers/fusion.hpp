@@ -15,6 +15,6 @@ namespace assay {
 /// have the same arrangement of tensors, since libraries require in-place calls to be in place on
 /// all ranks, and must start and wait in the same order. done() never submits, since ranks poll
 /// differently often. run() and the other collectives are forwarded.
-std::unique_ptr<Communicator> fused(Communicator& under, std::size_t bytes);
+std::unique_ptr<Communicator> make_fusion(Communicator& under, std::size_t bytes);
 
 }  // namespace assay

@@ -98,14 +98,14 @@ std::vector<std::int64_t> replay_counts(const Benchmark& benchmark, const std::s
   return counts;
 }
 
-std::unique_ptr<Communicator> layered(std::unique_ptr<Communicator> algorithm,
-                                      const Options& options) {
+std::unique_ptr<Communicator> add_layers(std::unique_ptr<Communicator> algorithm,
+                                         const Options& options) {
   std::vector<std::unique_ptr<Communicator>> layers;
   layers.push_back(std::move(algorithm));
   if (const std::string wire = options.get("wire", "none"); wire != "none")
     layers.push_back(wire_compressed(*layers.back(), data_type(wire)));
   if (const std::size_t bytes = fusion_bytes(options.get("fusion", "0")); bytes > 0)
-    layers.push_back(fused(*layers.back(), bytes));
+    layers.push_back(make_fusion(*layers.back(), bytes));
   if (layers.size() == 1) return std::move(layers.front());
   return std::make_unique<Stack>(std::move(layers));
 }

@@ -29,7 +29,7 @@ std::vector<std::int64_t> replay_counts(const Benchmark& benchmark, const std::s
 
 /// `algorithm` with the wire compression and fusion that `options` ask for; `algorithm` itself
 /// where they ask for neither.
-std::unique_ptr<Communicator> layered(std::unique_ptr<Communicator> algorithm,
-                                      const Options& options);
+std::unique_ptr<Communicator> add_layers(std::unique_ptr<Communicator> algorithm,
+                                         const Options& options);
 
 }  // namespace assay

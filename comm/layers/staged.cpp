@@ -30,16 +30,16 @@ class Staged final : public ForwardingCommunicator {
       : ForwardingCommunicator(under), owned_(std::move(owned)), device_(device) {}
 
   std::unique_ptr<Communicator> split(int color, int key) override {
-    return staged(under().split(color, key), device_);
+    return make_staged(under().split(color, key), device_);
   }
   void prepare(const Call& call) override { under().prepare(on_host(call)); }
   std::shared_ptr<void> allocate(std::size_t) override { return nullptr; }  // the host's
   std::size_t scratch_bytes() const override {
     return under().scratch_bytes() + sent_.bytes + received_.bytes;
   }
-  void describe(const Call& call, Executed& executed) const override {
-    under().describe(call, executed);
-    executed.implementation += std::string(", ") + staged_words;
+  void describe(const Call& call, Execution& execution) const override {
+    under().describe(call, execution);
+    execution.implementation += std::string(", ") + staged_words;
   }
 
   void run(const Call& call, Stream&) override {
@@ -153,12 +153,12 @@ class Staged final : public ForwardingCommunicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> staged(std::shared_ptr<Communicator> under, Device& device) {
+std::unique_ptr<Communicator> make_staged(std::shared_ptr<Communicator> under, Device& device) {
   Communicator& it = *under;
   return std::make_unique<Staged>(it, std::move(under), device);
 }
 
-std::unique_ptr<Communicator> staged(Communicator& under, Device& device) {
+std::unique_ptr<Communicator> make_staged(Communicator& under, Device& device) {
   return std::make_unique<Staged>(under, nullptr, device);
 }
 

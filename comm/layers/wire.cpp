@@ -40,12 +40,12 @@ class Wire final : public ForwardingCommunicator {
     return under().scratch_bytes() + sent_.size() + received_.size() + sum_.size();
   }
 
-  void describe(const Call& call, Executed& executed) const override {
-    under().describe(exchange(call), executed);
-    executed.implementation = "Assay's wire=" + std::string(name(wire_)) + " over " +
-                              executed.implementation + " and allgather";
-    executed.compute = executed.accumulate = name(call.receive.type);
-    executed.wire_bits = static_cast<int>(std::lround(-std::log2(unit_roundoff(wire_))));
+  void describe(const Call& call, Execution& execution) const override {
+    under().describe(exchange(call), execution);
+    execution.implementation = "Assay's wire=" + std::string(name(wire_)) + " over " +
+                               execution.implementation + " and allgather";
+    execution.compute = execution.accumulate = name(call.receive.type);
+    execution.wire_bits = static_cast<int>(std::lround(-std::log2(unit_roundoff(wire_))));
   }
 
   void run(const Call& call, Stream& stream) override {

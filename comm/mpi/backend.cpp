@@ -22,7 +22,7 @@ namespace {
 
 /// Why MPI_Init would leave this process alone although a launcher has started several, or empty.
 std::string why_not_launched() {
-  const Launched start = launched();
+  const LaunchInfo start = read_launch_info();
   if (start.size == 1) return "";
 #if defined(OPEN_MPI)
   const bool understood = std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMIX_RANK");
@@ -99,10 +99,10 @@ Result<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options
   int rank = 0, size = 1;
   MPI_Comm_rank(all, &rank);
   MPI_Comm_size(all, &size);
-  if (size != launched().size)
+  if (size != read_launch_info().size)
     return Unsupported{fmt::format(
         "{} has started {} processes, but {} joins {} of them. Use the launcher of this MPI",
-        launched().by, launched().size, library_name(), size)};
+        read_launch_info().by, read_launch_info().size, library_name(), size)};
   const std::uint64_t imposed = whole_number("--ranks-per-node", options.get("ranks_per_node", "0"),
                                              0, std::numeric_limits<int>::max());
   int node = rank;

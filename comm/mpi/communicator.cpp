@@ -130,21 +130,21 @@ std::shared_ptr<void> MpiCommunicator::allocate(std::size_t bytes) {
   return {std::align(line, bytes, data, room), [whole](void*) { MPI_Free_mem(whole); }};
 }
 
-void MpiCommunicator::describe(const Call& call, Executed& executed) const {
-  executed.implementation = library_name() + " " + name_function(call.what);
-  executed.evidence = "library";
+void MpiCommunicator::describe(const Call& call, Execution& execution) const {
+  execution.implementation = library_name() + " " + name_function(call.what);
+  execution.evidence = "library";
   if (combines(call.what) && own_operation(call.receive.type)) {
-    executed.implementation += " with Assay's MPI_Op (MPI has no 16-bit floats)";
-    executed.compute = executed.accumulate = "fp32, rounded after each addition";
+    execution.implementation += " with Assay's MPI_Op (MPI has no 16-bit floats)";
+    execution.compute = execution.accumulate = "fp32, rounded after each addition";
   }
   if (combines(call.what) && call.op == ReduceOp::average)
-    executed.implementation += ", then a division";
-  if (through_scratch(call)) executed.implementation += ", through scratch memory";
-  if (in_pieces(call)) executed.implementation += fmt::format(", in pieces of {}", longest_call);
+    execution.implementation += ", then a division";
+  if (through_scratch(call)) execution.implementation += ", through scratch memory";
+  if (in_pieces(call)) execution.implementation += fmt::format(", in pieces of {}", longest_call);
 }
 
 void MpiCommunicator::reduce(const Call& call) {
-  const MPI_Datatype type = moved_as(call.send.type);
+  const MPI_Datatype type = find_moving_type(call.send.type);
   const MPI_Op op = operation(call.send.type, call.op);
   const bool everywhere = call.what == Collective::allreduce;
   const bool mine = everywhere || rank_ == call.root;
@@ -169,14 +169,14 @@ void MpiCommunicator::reduce_scatter(const Call& call) {
     into.data = scratch_.data();
   }
   check(MPI_Reduce_scatter_block(call.send.data, into.data, count_elements(into),
-                                 moved_as(into.type), operation(into.type, call.op), comm_),
+                                 find_moving_type(into.type), operation(into.type, call.op), comm_),
         "MPI_Reduce_scatter_block");
   if (detour) copy(call.receive, into);
   if (call.op == ReduceOp::average) scale(call.receive, size_);
 }
 
 void MpiCommunicator::move(const Call& call) {
-  const MPI_Datatype type = moved_as(call.receive.type);
+  const MPI_Datatype type = find_moving_type(call.receive.type);
   if (call.what == Collective::broadcast) {
     for (std::int64_t first = 0; first == 0 || first < call.receive.count; first += longest_call) {
       const Buffer part =

@@ -32,7 +32,7 @@ class MpiCommunicator final : public Communicator {
   void prepare(const Call& call) override;
   std::shared_ptr<void> allocate(std::size_t bytes) override;
   std::size_t scratch_bytes() const override { return scratch_.capacity(); }
-  void describe(const Call& call, Executed& executed) const override;
+  void describe(const Call& call, Execution& execution) const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
   Request send(Buffer data, int to, int tag, Stream& stream) override;

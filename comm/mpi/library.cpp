@@ -64,7 +64,7 @@ std::string library_name() {
   return name;
 }
 
-MPI_Datatype moved_as(DataType type) {
+MPI_Datatype find_moving_type(DataType type) {
   switch (type) {
     case DataType::fp64:
       return MPI_DOUBLE;

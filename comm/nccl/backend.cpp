@@ -48,7 +48,7 @@ class NcclBackend final : public Backend {
       failure = error != cudaSuccess ? cuda::words(error) : "no GPU";
     } else {
       const int chosen =
-          launched().local_rank ? cuda::gpu_of_process() : static_cast<int>(before % gpus);
+          read_launch_info().local_rank ? cuda::gpu_of_process() : static_cast<int>(before % gpus);
       char bus[32] = "";
       if (device_ == nullptr) chosen_ = chosen;  // else it stays: tensors lie there
       cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, chosen_), "asking for a GPU's address");

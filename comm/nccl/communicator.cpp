@@ -163,11 +163,11 @@ void NcclCommunicator::enqueue(const Call& call, cudaStream_t stream) {
   }
 }
 
-void NcclCommunicator::describe(const Call& call, Executed& executed) const {
-  executed.implementation = "NCCL " + version() + " " + std::string(name(call.what));
+void NcclCommunicator::describe(const Call& call, Execution& execution) const {
+  execution.implementation = "NCCL " + version() + " " + std::string(name(call.what));
   if (call.what == Collective::alltoall && ncclAlltoAll == nullptr)
-    executed.implementation += " of sends and receives";
-  executed.evidence = "library";
+    execution.implementation += " of sends and receives";
+  execution.evidence = "library";
 }
 
 void NcclCommunicator::run(const Call& call, Stream& stream) {

@@ -44,7 +44,7 @@ class NcclCommunicator final : public KnownRanks, public StreamOrder {
   /// The library connects ranks and allocates buffers in the first call of a kind. A call here
   /// would write to the caller's buffers, so the verification before timing is that first call.
   void prepare(const Call&) override {}
-  void describe(const Call& call, Executed& executed) const override;
+  void describe(const Call& call, Execution& execution) const override;
   void run(const Call& call, Stream& stream) override;
   /// It runs on a stream of its own, after the work that was submitted to `stream`, so that it
   /// overlaps with the work that is submitted there next.

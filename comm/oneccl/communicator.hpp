@@ -20,7 +20,7 @@ class OneCclCommunicator final : public KnownRanks {
   std::unique_ptr<Communicator> split(int color, int key) override;
   std::string why_not(const Call& call) const override;
   void prepare(const Call&) override {}  // the library caches its resources for a call by its size
-  void describe(const Call& call, Executed& executed) const override;
+  void describe(const Call& call, Execution& execution) const override;
   std::string tuning_settings() const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
@@ -44,7 +44,7 @@ class OneCclCommunicator final : public KnownRanks {
   Request queue(Buffer data, int peer, bool sending);
   void begin(Transfer& transfer);
   /// True if it has ended; then begins the message that waited for it.
-  bool ended(Transfer& transfer);
+  bool has_ended(Transfer& transfer);
   void progress();
   ccl::event enqueue(const Call& call);
   Request remember(ccl::event event);

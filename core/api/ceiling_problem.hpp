@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// A short measurement of one ceiling. executed().numbers of the operation has the work of one run:
-/// "flops" and "bytes".
+/// A short measurement of one ceiling. execution().numbers of the operation has the work of one
+/// run: "flops" and "bytes".
 class CeilingProblem final : public ProblemOf<CeilingProblem> {
  public:
   static constexpr const char* kind_name = "ceiling";

@@ -18,7 +18,7 @@
 
 namespace assay {
 
-struct Executed;  // core/api/operation.hpp
+struct Execution;  // core/api/operation.hpp
 
 enum class ReduceOp { sum, min, max, average };
 std::string_view name(ReduceOp op);
@@ -101,7 +101,7 @@ class Communicator {
   virtual std::size_t scratch_bytes() const { return 0; }
   /// Adds to a row's "executed" what is known about such a call: its implementation, the types of
   /// its arithmetic, the evidence. By default nothing.
-  virtual void describe(const Call&, Executed&) const {}
+  virtual void describe(const Call&, Execution&) const {}
   /// Settings of the library that affect the times of all its calls ("CCL_YIELD=sched_yield"), for
   /// the row's "executed"; empty if there are none.
   virtual std::string tuning_settings() const { return ""; }

@@ -120,10 +120,10 @@ void show_packed(DataType type, std::int64_t elements, const void* data, const S
 }
 
 Result<Device*> HostBackend::device(const Options& options) {
-  const std::string asked = options.get("device", "cpu");
-  if (asked != "cpu")
+  const std::string device_name = options.get("device", "cpu");
+  if (device_name != "cpu")
     return Unsupported{fmt::format("{} has no device '{}' (it computes on the processor). Use cpu.",
-                                   name(), asked)};
+                                   name(), device_name)};
   return &device_;
 }
 

@@ -105,12 +105,12 @@ struct Options {
   std::string get(const std::string& name, const std::string& otherwise) const;
 };
 
-/// The number of Executed that says that nothing is documented of the algorithm's arithmetic.
+/// The number of Execution that says that nothing is documented of the algorithm's arithmetic.
 inline constexpr const char* undocumented_arithmetic = "undocumented_arithmetic";
 
 /// The executed computation, as far as the backend knows it. An unknown text is empty; its field in
 /// the row is then null.
-struct Executed {
+struct Execution {
   std::string algorithm;       ///< the common name of the algorithm that ran
   std::string implementation;  ///< the library's own name of the kernel
   std::string storage, compute,
@@ -146,7 +146,7 @@ class Operation {
   /// does nothing.
   virtual void prologue(Stream&) {}
   virtual void run(Stream& stream) = 0;
-  virtual Executed executed() const = 0;
+  virtual Execution execution() const = 0;
 };
 
 /// An operation that keeps its arguments, what it executes, and the memory that is bound.
@@ -157,7 +157,7 @@ class BoundOperation : public Operation {
     data_.clear();
     for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
   }
-  Executed executed() const override { return executed_; }
+  Execution execution() const override { return execution_; }
 
  protected:
   explicit BoundOperation(std::vector<TensorSpec> arguments) : arguments_(std::move(arguments)) {}
@@ -176,7 +176,7 @@ class BoundOperation : public Operation {
   }
 
   std::vector<TensorSpec> arguments_;
-  Executed executed_;
+  Execution execution_;
   std::vector<void*> data_;  ///< of the arguments, in their order
 };
 

@@ -54,7 +54,7 @@ class Oracle {
   /// Largest magnitude of integer inputs for which every sum is exact in the arithmetic of
   /// `executed` (direct sums of products). 0 if the algorithm is not exact on integers (Winograd)
   /// or no magnitude is small enough; there is then no integer pass.
-  virtual int exact_magnitude(const Executed&) const { return 0; }
+  virtual int exact_magnitude(const Execution&) const { return 0; }
   /// Magnitude of the full-significand data of an argument of an integer type (Values). Not used
   /// for floating types.
   virtual int full_magnitude(const TensorSpec&) const { return 0; }
@@ -65,7 +65,7 @@ class Oracle {
   virtual bool nonnegative(const TensorSpec&) const { return false; }
   /// Number of bits of the data in place of full significands (Values::Kind::fixed), if sums must
   /// be exact in any order; 0: full significands.
-  virtual int fixed_bits(const TensorSpec&, const Executed&) const { return 0; }
+  virtual int fixed_bits(const TensorSpec&, const Execution&) const { return 0; }
 
   /// The data of `argument` in draws after that of the timed runs, if the reference for the whole
   /// of `values` would take too long: zero except in a few rows (Values::in_rows), which differ
@@ -79,7 +79,7 @@ class Oracle {
   /// Number of groups of ranks (Values::in_groups). At each element only the ranks of one group
   /// have values other than zero. More than 1 if the type cannot add the values of all ranks
   /// without rounding.
-  virtual int groups(const Executed&) const { return 1; }
+  virtual int groups(const Execution&) const { return 1; }
 
   // The check of an output.
 
@@ -99,14 +99,14 @@ class Oracle {
 
   /// Computes `expected` for the elements `indices` of `output`. `exact`: the inputs are integers
   /// of exact_magnitude(), and all bounds are 0.
-  virtual void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed,
+  virtual void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution,
                       bool exact, std::span<const std::int64_t> indices,
                       std::span<Expected> expected) const = 0;
 
   /// expect() of an output whose whole() range is checked, as code that a device may have. Nothing:
   /// the host compares.
   virtual std::optional<ElementFormula> formula(const TensorSpec& /*output*/, const Inputs&,
-                                                const Executed&, bool /*exact*/) const {
+                                                const Execution&, bool /*exact*/) const {
     return std::nullopt;
   }
   /// Gives the device of the arguments, which may compute parts of the reference. It outlives the
@@ -124,18 +124,18 @@ class Oracle {
 
   /// The reason why results of `executed` cannot be judged (there is no error bound for it);
   /// nothing if they can.
-  virtual std::optional<std::string> cannot_judge(const Executed&) const { return std::nullopt; }
+  virtual std::optional<std::string> cannot_judge(const Execution&) const { return std::nullopt; }
 
   /// True if `output` is judged by relations() instead of element by element, because it has
   /// several correct values: eigenvectors are determined up to their signs, and in clusters of
   /// eigenvalues up to a rotation. whole(), sample(), expect() and checksum() are then not called.
   /// All elements are read and stored (8 bytes each), and must be written and finite. The answer
   /// for an output must not change.
-  virtual bool judged_by_relations(const TensorSpec&) const { return false; }
+  virtual bool is_judged_by_relations(const TensorSpec&) const { return false; }
 
   /// The relations of all outputs that are judged by relations. Together they must hold for correct
   /// results only. `seed` is for random vectors and differs between draws of inputs.
-  virtual std::vector<Relation> relations(const Inputs&, const Outputs&, const Executed&,
+  virtual std::vector<Relation> relations(const Inputs&, const Outputs&, const Execution&,
                                           std::uint64_t /*seed*/) const {
     return {};
   }

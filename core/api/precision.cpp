@@ -109,7 +109,7 @@ const std::array<double, 256>& fp8_values() {
 }
 
 template <class T>
-inline T stored(double value) {
+inline T store_value(double value) {
   if constexpr (is_fp8_type<T>) {
     return fp8_stored<T>(value);
   } else if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
@@ -122,7 +122,7 @@ inline T stored(double value) {
 }
 
 template <class T>
-inline double loaded(T value) {
+inline double load_value(T value) {
   if constexpr (is_fp8_type<T>) {
     return fp8_values<T>()[value.code];
   } else if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
@@ -164,7 +164,7 @@ std::size_t find_index(std::string_view what, std::string_view name,
   const auto position = std::find(names.begin(), names.end(), name);
   if (position == names.end())
     throw InputError(
-        unknown_name(what, name, std::vector<std::string>(names.begin(), names.end())));
+        explain_unknown_name(what, name, std::vector<std::string>(names.begin(), names.end())));
   return static_cast<std::size_t>(position - names.begin());
 }
 
@@ -184,7 +184,8 @@ bool is_integer(DataType type) { return facts(type).roundoff == 0; }
 double unit_roundoff(DataType type) { return facts(type).roundoff; }
 
 double round_to(DataType type, double value) {
-  return dispatch(type, [value](auto kind) { return loaded(stored<decltype(kind)>(value)); });
+  return dispatch(type,
+                  [value](auto kind) { return load_value(store_value<decltype(kind)>(value)); });
 }
 
 void encode(DataType type, std::span<const double> values, void* out) {
@@ -193,7 +194,7 @@ void encode(DataType type, std::span<const double> values, void* out) {
     const double* const source = values.data();
     const std::size_t count = values.size();
 #pragma omp simd
-    for (std::size_t i = 0; i < count; ++i) target[i] = stored<decltype(kind)>(source[i]);
+    for (std::size_t i = 0; i < count; ++i) target[i] = store_value<decltype(kind)>(source[i]);
   });
 }
 
@@ -203,7 +204,7 @@ void decode(DataType type, const void* in, std::span<double> values) {
     double* const target = values.data();
     const std::size_t count = values.size();
 #pragma omp simd
-    for (std::size_t i = 0; i < count; ++i) target[i] = loaded(source[i]);
+    for (std::size_t i = 0; i < count; ++i) target[i] = load_value(source[i]);
   });
 }
 

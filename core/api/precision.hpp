@@ -32,7 +32,7 @@ void encode(DataType type, std::span<const double> values, void* out);
 void decode(DataType type, const void* in, std::span<double> values);
 
 /// The precisions of a benchmark row. A precision determines the types of the tensors and the
-/// coarsest type that may accumulate sums. The arithmetic that ran is in Executed.
+/// coarsest type that may accumulate sums. The arithmetic that ran is in Execution.
 ///   fp64, fp32, bf16, fp16   all tensors have this type
 ///   tf32                     fp32 tensors; operands of products may be rounded to 11 significant
 ///                            bits, as tensor cores do. Never allowed for fp32.

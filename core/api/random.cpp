@@ -221,7 +221,7 @@ void Values::fill(std::int64_t first, std::span<double> out) const {
     philox::plain_values(recipe_, words, more, part.size(), part.data());
     clear_others(index, part);
     if (recipe_.magnitudes || recipe_.factor != 1)
-      for (double& value : part) value = philox::modified(recipe_, value);
+      for (double& value : part) value = philox::modify(recipe_, value);
     done += 4 * blocks;
   }
 }

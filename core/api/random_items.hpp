@@ -71,7 +71,7 @@ ASSAY_ITEM double unit_value(std::uint32_t first, std::uint32_t second) {
 }
 
 /// One sign bit, the `bits` highest of 63 bits of magnitude.
-ASSAY_ITEM double fixed_value(std::uint32_t first, std::uint32_t second, int bits) {
+ASSAY_ITEM double make_fixed_value(std::uint32_t first, std::uint32_t second, int bits) {
   const std::uint64_t magnitude = (std::uint64_t{first & 0x7fffffffu} << 32) | second;
   const double value = static_cast<double>(static_cast<std::int64_t>(magnitude >> (63 - bits))) *
                        bits_as<double>(static_cast<std::uint64_t>(1023 - bits) << 52);  // 2^-bits
@@ -109,9 +109,9 @@ ASSAY_ITEM double plain_value(const ValueRecipe& recipe, std::uint32_t first,
   if constexpr (form == Form::integer)
     return integer_value(first, recipe.low, recipe.count);
   else if constexpr (form == Form::fixed)
-    return fixed_value(first, 0, recipe.bits);
+    return make_fixed_value(first, 0, recipe.bits);
   else if constexpr (form == Form::fixed_fp64)
-    return fixed_value(first, second, recipe.bits);
+    return make_fixed_value(first, second, recipe.bits);
   else if constexpr (form == Form::fp64)
     return unit_value(first, second);
   else if constexpr (form == Form::fp32)
@@ -152,7 +152,7 @@ ASSAY_ITEM bool is_kept(const ValueRecipe& recipe, std::uint64_t index) {
 }
 
 /// Exact, but for fp16, whose normal numbers end at 2^-14.
-ASSAY_ITEM double modified(const ValueRecipe& recipe, double value) {
+ASSAY_ITEM double modify(const ValueRecipe& recipe, double value) {
   if (recipe.magnitudes) value = std::fabs(value);
   if (recipe.factor == 1) return value;
   value *= recipe.factor;
@@ -166,7 +166,7 @@ ASSAY_ITEM void make_block(const ValueRecipe& recipe, std::uint64_t block, doubl
   if (needs_two_words(recipe.form)) second = draw(recipe, block, 1);
   plain_values(recipe, first.v, second.v, 4, out);
   for (unsigned i = 0; i < 4; ++i)
-    out[i] = is_kept(recipe, 4 * block + i) ? modified(recipe, out[i]) : 0.0;
+    out[i] = is_kept(recipe, 4 * block + i) ? modify(recipe, out[i]) : 0.0;
 }
 
 }  // namespace assay::philox

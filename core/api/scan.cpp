@@ -21,7 +21,7 @@ Scan::Scan(DataType type, std::span<const std::int64_t> indices, const ChecksumW
       limit_(largest_result(type)),
       unit_(unit_roundoff(type)) {
   exact_below_ = unit_ > 0 ? 1 / unit_ : std::numeric_limits<double>::infinity();
-  found_.elements.resize(indices.size());
+  result_.elements.resize(indices.size());
 }
 
 void Scan::operator()(std::int64_t first, std::span<const double> values) {
@@ -36,23 +36,23 @@ void Scan::operator()(std::int64_t first, std::span<const double> values) {
   if (weights_ != nullptr) add_weighted(first, values, largest > exact_below_);
   const std::int64_t end = first + static_cast<std::int64_t>(values.size());
   for (; next_ < indices_.size() && indices_[next_] < end; ++next_)
-    found_.elements[next_] = values[static_cast<std::size_t>(indices_[next_] - first)];
+    result_.elements[next_] = values[static_cast<std::size_t>(indices_[next_] - first)];
 }
 
 ScanResult Scan::take() {
-  found_.sum += carry_;
-  found_.rounding /= 1 - unit_;  // u is relative to the value before it was rounded
-  return std::move(found_);
+  result_.sum += carry_;
+  result_.rounding /= 1 - unit_;  // u is relative to the value before it was rounded
+  return std::move(result_);
 }
 
 void Scan::note_bad(std::int64_t first, std::span<const double> values, std::size_t count) {
-  for (std::size_t i = 0; found_.bad == 0 && i < values.size(); ++i) {
+  for (std::size_t i = 0; result_.bad == 0 && i < values.size(); ++i) {
     if (std::abs(values[i]) <= limit_) continue;
-    found_.first_bad = first + static_cast<std::int64_t>(i);
-    found_.bad_value = values[i];
+    result_.first_bad = first + static_cast<std::int64_t>(i);
+    result_.bad_value = values[i];
     break;
   }
-  found_.bad += static_cast<std::int64_t>(count);
+  result_.bad += static_cast<std::int64_t>(count);
 }
 
 void Scan::add_weighted(std::int64_t first, std::span<const double> values, bool rounded) {
@@ -64,14 +64,14 @@ void Scan::add_weighted(std::int64_t first, std::span<const double> values, bool
   if (!rounded) return;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (std::abs(values[i]) > exact_below_)
-      found_.rounding += std::abs(factors_[i] * values[i]) * unit_;
+      result_.rounding += std::abs(factors_[i] * values[i]) * unit_;
 }
 
 /// A block's integers are exact in fp64, the whole tensor's need not be.
 void Scan::add(double part) {
-  const double sum = found_.sum, total = sum + part;
+  const double sum = result_.sum, total = sum + part;
   carry_ += std::abs(sum) >= std::abs(part) ? (sum - total) + part : (part - total) + sum;
-  found_.sum = total;
+  result_.sum = total;
 }
 
 }  // namespace assay

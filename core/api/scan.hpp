@@ -33,7 +33,7 @@ class Scan {
   const ChecksumWeights* weights_;
   std::size_t next_ = 0;
   double limit_, exact_below_, unit_, carry_ = 0;
-  ScanResult found_;
+  ScanResult result_;
 };
 
 }  // namespace assay

@@ -28,7 +28,7 @@ std::map<std::string, std::int64_t> read_counts(const std::string& text,
                                                 const std::vector<std::string>& required,
                                                 const DescriptorComplaint& complain,
                                                 const std::vector<std::string>& may_be_zero) {
-  std::map<std::string, std::int64_t> given;
+  std::map<std::string, std::int64_t> counts;
   const char* at = text.data();
   const char* const end = at + text.size();
   while (at != end) {
@@ -43,14 +43,14 @@ std::map<std::string, std::int64_t> read_counts(const std::string& text,
       complain("unexpected '{}' at position {} (a field such as {}64 was expected). Remove it.",
                *at, at - text.data() + 1, known.front());
     if (std::find(known.begin(), known.end(), field) == known.end())
-      complain("{}", unknown_name("field", field, known));
+      complain("{}", explain_unknown_name("field", field, known));
     const bool zero = std::find(may_be_zero.begin(), may_be_zero.end(), field) != may_be_zero.end();
-    if (!given.emplace(field, read_count(at, end, field, zero ? 0 : 1, complain)).second)
+    if (!counts.emplace(field, read_count(at, end, field, zero ? 0 : 1, complain)).second)
       complain("{} is given twice. Give it once.", field);
   }
   for (const std::string& field : required)
-    if (!given.contains(field)) complain("{} is missing. Give for example {}64.", field, field);
-  return given;
+    if (!counts.contains(field)) complain("{} is missing. Give for example {}64.", field, field);
+  return counts;
 }
 
 std::int64_t product(std::initializer_list<std::pair<const char*, std::int64_t>> factors,

@@ -30,11 +30,11 @@ int gravity(ExitCode code) {
 
 }  // namespace
 
-ExitCode gravest(ExitCode a, ExitCode b) { return gravity(a) >= gravity(b) ? a : b; }
+ExitCode find_gravest(ExitCode a, ExitCode b) { return gravity(a) >= gravity(b) ? a : b; }
 
-ExitCode gravest(std::initializer_list<ExitCode> codes) {
+ExitCode find_gravest(std::initializer_list<ExitCode> codes) {
   ExitCode worst = ExitCode::ok;
-  for (ExitCode code : codes) worst = gravest(worst, code);
+  for (ExitCode code : codes) worst = find_gravest(worst, code);
   return worst;
 }
 

@@ -21,8 +21,8 @@ enum class ExitCode : int {
 };
 
 /// The most severe of several codes, in the order 2, 3, 7, 9, 6, 4, 8, 5, 0.
-ExitCode gravest(std::initializer_list<ExitCode> codes);
-ExitCode gravest(ExitCode a, ExitCode b);
+ExitCode find_gravest(std::initializer_list<ExitCode> codes);
+ExitCode find_gravest(ExitCode a, ExitCode b);
 
 /// Invalid usage or input: the program ends with exit code 2 before anything is timed.
 class InputError : public std::runtime_error {

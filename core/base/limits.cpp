@@ -38,8 +38,8 @@ void survive_size_limit() {
 
 fs::path temporary_folder() {
   const char* const named = std::getenv("TMPDIR");
-  const bool given = named != nullptr && *named != '\0';
-  const fs::path folder = given ? named : "/tmp";
+  const bool is_named = named != nullptr && *named != '\0';
+  const fs::path folder = is_named ? named : "/tmp";
   std::error_code error;
   const bool there = fs::is_directory(folder, error);
   if (!there && !error) error = std::make_error_code(std::errc::not_a_directory);
@@ -47,7 +47,8 @@ fs::path temporary_folder() {
   throw CaseError(fmt::format(
       "temporary files cannot be written to {}{} ({}). Set TMPDIR to a folder that you may write "
       "to.",
-      given ? "TMPDIR, " : "", folder.string(), there ? words_of_error(errno) : error.message()));
+      is_named ? "TMPDIR, " : "", folder.string(),
+      there ? words_of_error(errno) : error.message()));
 }
 
 }  // namespace assay

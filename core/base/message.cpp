@@ -38,7 +38,7 @@ std::string in_lines_of_faults(const std::string& text) {
 }
 
 /// The beginning and the end of a text of more than `most` bytes, and how long it was.
-std::string shortened(std::string_view text, std::size_t most) {
+std::string shorten(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
   const auto inside = [&](std::size_t at) {  // a character
     return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
@@ -71,11 +71,11 @@ std::string message_text(std::string_view message) {
   std::string shown;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t space = std::min(text.find_first_of(" \n", at), text.size());
-    shown += shortened(std::string_view(text).substr(at, space - at), longest_word);
+    shown += shorten(std::string_view(text).substr(at, space - at), longest_word);
     if (space < text.size()) shown += text[space];
     at = space + 1;
   }
-  return shortened(shown, longest_message);
+  return shorten(shown, longest_message);
 }
 
 }  // namespace assay

@@ -50,7 +50,7 @@ class NameTable {
   /// enumeration in the message.
   Enum at(std::string_view what, std::string_view name) const {
     if (const auto value = find(name)) return *value;
-    throw InputError(unknown_name(what, name, names_));
+    throw InputError(explain_unknown_name(what, name, names_));
   }
 
  private:

@@ -36,7 +36,7 @@ std::vector<double> subset_sums(const std::vector<std::size_t>& scores, std::siz
 
 /// The distribution of the sums of `first` of the ranks 1 … n. It is kept for the life of the
 /// process: the rows of a suite have the same number of launches, and seldom a tie.
-const std::vector<double>& untied_sums(std::size_t first, std::size_t n) {
+const std::vector<double>& count_untied_sums(std::size_t first, std::size_t n) {
   static std::mutex guard;
   static std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> known;
   const std::lock_guard lock(guard);
@@ -49,7 +49,7 @@ const std::vector<double>& untied_sums(std::size_t first, std::size_t n) {
   return sums;
 }
 
-bool tied(std::vector<std::size_t> scores) {
+bool has_ties(std::vector<std::size_t> scores) {
   std::sort(scores.begin(), scores.end());
   return std::adjacent_find(scores.begin(), scores.end()) != scores.end();
 }
@@ -75,13 +75,13 @@ double rank_sum_p(std::span<const double> ranks, std::size_t first) {
   const auto total =
       static_cast<double>(std::accumulate(scores.begin(), scores.end(), std::size_t{0}));
   const double mean = total * static_cast<double>(first) / static_cast<double>(scores.size());
-  if (!tied(scores))
-    return two_sided(untied_sums(first, scores.size()), mean / 2, first_scores / 2);
+  if (!has_ties(scores))
+    return two_sided(count_untied_sums(first, scores.size()), mean / 2, first_scores / 2);
   return two_sided(subset_sums(scores, first), mean, first_scores);
 }
 
 std::size_t rank_sum_critical(std::size_t m, std::size_t n, double alpha) {
-  const std::vector<double>& probability = untied_sums(m, m + n);
+  const std::vector<double>& probability = count_untied_sums(m, m + n);
   const std::size_t least = m * (m + 1) / 2;  // U = W - least
   std::size_t k = 0;
   double tail = probability[least];

@@ -13,7 +13,7 @@ namespace assay {
 
 namespace {
 
-constexpr int told[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
 // Signals of a crash are not included: Open MPI warns of a handler that it finds there.
 constexpr int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2};
 // Result before the signal: a handler may neither allocate nor format.
@@ -21,7 +21,7 @@ char note[4096];
 std::size_t note_size = 0;
 
 void act_last(int number) {
-  if (std::find(std::begin(told), std::end(told), number) != std::end(told)) {
+  if (std::find(std::begin(signals), std::end(signals), number) != std::end(signals)) {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, note, note_size);
   }
   remove_temporaries();
@@ -46,7 +46,7 @@ void handle(std::span<const int> numbers) {
 SignalNote::SignalNote(const std::string& text) {
   note_size = std::min(text.size(), sizeof note);
   std::copy_n(text.data(), note_size, note);
-  handle(told);
+  handle(signals);
 }
 
 SignalNote::~SignalNote() { note_size = 0; }

@@ -21,7 +21,7 @@ namespace {
 /// Escapes each piece of text and hands it on.
 class Escaping final : public std::streambuf {
  public:
-  explicit Escaping(std::streambuf& to) : to_(to) {}
+  explicit Escaping(std::streambuf& to) : target_(to) {}
 
  private:
   int_type overflow(int_type c) override {
@@ -30,17 +30,17 @@ class Escaping final : public std::streambuf {
     return xsputn(&character, 1) == 1 ? c : traits_type::eof();
   }
   std::streamsize xsputn(const char* text, std::streamsize count) override {
-    const std::string safe = escaped(std::string(text, static_cast<std::size_t>(count)));
+    const std::string safe = escape_controls(std::string(text, static_cast<std::size_t>(count)));
     const auto size = static_cast<std::streamsize>(safe.size());
-    return to_.sputn(safe.data(), size) == size ? count : 0;
+    return target_.sputn(safe.data(), size) == size ? count : 0;
   }
-  int sync() override { return to_.pubsync(); }
-  std::streambuf& to_;
+  int sync() override { return target_.pubsync(); }
+  std::streambuf& target_;
 };
 
 }  // namespace
 
-std::string escaped(const std::string& text) {
+std::string escape_controls(const std::string& text) {
   std::string safe;
   for (std::string_view rest = text; !rest.empty();) {
     char32_t point = 0;

@@ -35,7 +35,7 @@ class EscapedErrors {
 };
 
 /// The text in the form in which EscapedErrors writes it.
-std::string escaped(const std::string& text);
+std::string escape_controls(const std::string& text);
 
 /// The program continues if the reader of its stdout leaves (`| head -1`), where SIGPIPE would end
 /// it. It serves programs whose results go to a file.

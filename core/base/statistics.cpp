@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-std::vector<double> sorted(std::span<const double> values) {
+std::vector<double> sort_values(std::span<const double> values) {
   std::vector<double> copy(values.begin(), values.end());
   std::sort(copy.begin(), copy.end());
   return copy;
@@ -64,7 +64,7 @@ double quantile(std::span<const double> values, double p) {
   need(!values.empty(), "a quantile of no values (the list is empty). Give at least one value.");
   need(p >= 0 && p <= 1,
        "a quantile outside 0 to 1 (p is a probability). Give 0.95 for the 95th percentile.");
-  return quantile_of_sorted(sorted(values), p);
+  return quantile_of_sorted(sort_values(values), p);
 }
 
 double median(std::span<const double> values) { return quantile(values, 0.5); }
@@ -132,13 +132,13 @@ Interval median_interval(std::span<const double> values, double confidence) {
   need(!values.empty(), "an interval of no values (the list is empty). Give at least one value.");
   need(confidence > 0 && confidence < 1,
        "a confidence outside 0 to 1 (it is a probability). Give 0.95.");
-  return interval_of_sorted(sorted(values), effective_samples(values), confidence);
+  return interval_of_sorted(sort_values(values), effective_samples(values), confidence);
 }
 
 Summary summarize(std::span<const double> samples) {
   need(!samples.empty(),
        "a summary of no samples (the list is empty). Time at least one iteration.");
-  const std::vector<double> ordered = sorted(samples);
+  const std::vector<double> ordered = sort_values(samples);
   Summary summary;
   summary.n = static_cast<int>(samples.size());
   summary.n_effective = effective_samples(samples);
@@ -154,13 +154,13 @@ Summary summarize(std::span<const double> samples) {
 
 double ratio_median(std::span<const double> ratios) {
   need(!ratios.empty(), "a median of no ratios (the list is empty). Give at least one.");
-  const std::vector<double> ordered = sorted(ratios);
+  const std::vector<double> ordered = sort_values(ratios);
   need(ordered.front() >= 0, "a ratio that is negative (a measurement is). Measure again.");
   const double low = ordered[(ordered.size() - 1) / 2], high = ordered[ordered.size() / 2];
   return low == high ? low : std::sqrt(low) * std::sqrt(high);
 }
 
-Ratio paired_ratio(std::span<const double> a, std::span<const double> b) {
+Ratio compute_paired_ratio(std::span<const double> a, std::span<const double> b) {
   need(a.size() == b.size() && !a.empty(),
        "pairs that do not match (the lists differ in length or are empty). Pair them.");
   std::vector<double> ratios(a.size());

@@ -56,7 +56,7 @@ struct Ratio {
   Interval ci95;
   int n = 0;
 };
-Ratio paired_ratio(std::span<const double> a, std::span<const double> b);
+Ratio compute_paired_ratio(std::span<const double> a, std::span<const double> b);
 
 /// The ratio new/base of two independent groups of launches, from the medians of the launches: the
 /// Hodges-Lehmann estimate of the shift of their logarithms with the exact interval of the

@@ -52,7 +52,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest(std::string_view name, std::span<const std::string> valid) {
+std::string find_nearest(std::string_view name, std::span<const std::string> valid) {
   std::string best;
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (const std::string& candidate : valid) {
@@ -69,12 +69,12 @@ std::string nearest(std::string_view name, std::span<const std::string> valid) {
   return best;
 }
 
-std::string unknown_name(std::string_view what, std::string_view name,
-                         std::span<const std::string> valid) {
+std::string explain_unknown_name(std::string_view what, std::string_view name,
+                                 std::span<const std::string> valid) {
   std::string message = fmt::format("unknown {} '{}'", what, name);
   if (!valid.empty() && valid.size() <= most_valid_names)
     message += fmt::format(" (valid: {})", join(valid, ", "));
-  const std::string near = nearest(name, valid);
+  const std::string near = find_nearest(name, valid);
   return message + (near.empty() ? "." : fmt::format(". Did you mean '{}'?", near));
 }
 

@@ -18,13 +18,13 @@ std::string plain_name(std::string_view name);
 /// The valid name with the smallest edit distance to `name` (Damerau-Levenshtein), or "" if that
 /// distance exceeds a third of the longer name (rounded up). A valid name that contains `name` is
 /// near at any length, if `name` has at least three characters.
-std::string nearest(std::string_view name, std::span<const std::string> valid);
+std::string find_nearest(std::string_view name, std::span<const std::string> valid);
 
 /// The most valid names that a message lists.
 inline constexpr std::size_t most_valid_names = 20;
 /// The message about an unknown name: "unknown <what> 'x' (valid: a, b, c). Did you mean 'a'?".
 /// Only the nearest name is shown if there are more than most_valid_names.
-std::string unknown_name(std::string_view what, std::string_view name,
-                         std::span<const std::string> valid);
+std::string explain_unknown_name(std::string_view what, std::string_view name,
+                                 std::span<const std::string> valid);
 
 }  // namespace assay

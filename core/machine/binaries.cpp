@@ -101,7 +101,7 @@ std::string hash_of_content(const fs::path& file) {
   return fmt::format("{:016x}", (sum ^ size) * 0x9e3779b97f4a7c15);
 }
 
-nlohmann::json loaded_binaries() {
+nlohmann::json list_loaded_binaries() {
   std::vector<Binary> all;
   ::dl_iterate_phdr(&add_binary, &all);
   std::map<std::string, std::set<std::string>> identities;

@@ -12,7 +12,7 @@ namespace assay {
 /// build-id that the linker has written, or a hash of the content where there is none. Assay's own
 /// files (this program, libassay_*) have the hash of their content: they may have been edited or
 /// damaged after linking. Binaries of one name are listed together.
-nlohmann::json loaded_binaries();
+nlohmann::json list_loaded_binaries();
 
 /// A 64-bit hash of a file's content, as 16 hexadecimal digits; "" if it cannot be read. It
 /// distinguishes builds; it does not protect against forgery.

@@ -59,7 +59,7 @@ void read_processors(const std::string& name, Contention& now) {
 }
 
 /// Sum over the cgroups: one above does not count the time in which its own members were throttled.
-std::optional<double> throttled_seconds(const std::vector<std::string>& files) {
+std::optional<double> read_throttled_seconds(const std::vector<std::string>& files) {
   std::optional<double> sum;
   for (const std::string& file : files)
     for (const auto& [key, unit] : {std::pair{"throttled_usec", 1e-6}, {"throttled_time", 1e-9}})
@@ -93,7 +93,7 @@ Contention contention(const ContentionFiles& files) {
   Contention now;
   now.waiting = waiting_seconds();
   read_processors(files.stat, now);
-  now.throttled = throttled_seconds(files.cpu_stat);
+  now.throttled = read_throttled_seconds(files.cpu_stat);
   now.allowed = environment::processors_of_threads();
   now.own = own_seconds();
   return now;

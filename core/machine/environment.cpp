@@ -38,7 +38,7 @@ double number_after(const std::string& file, const std::string& key, double othe
 }
 
 /// The bytes that the memory limit of one cgroup leaves; its page cache can be reclaimed.
-double left_in_cgroup(const std::string& limit_file) {
+double find_left_in_cgroup(const std::string& limit_file) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   const auto limit = parts::number_in(limit_file);  // "max": no number
   if (!limit || *limit > 0x1p60) return unlimited;
@@ -70,7 +70,7 @@ void add_software(json& environment, const std::string& backend, const json& ver
 }
 
 void add_binaries(json& environment) {
-  environment.at("software")["binaries"] = loaded_binaries();
+  environment.at("software")["binaries"] = list_loaded_binaries();
   make_hashes(environment);
 }
 
@@ -81,7 +81,7 @@ void keep_common_fields(json& software, json& other) {
 }
 
 int processors() {
-  const std::size_t allowed = parts::allowed_processors().size();
+  const std::size_t allowed = parts::list_allowed_processors().size();
   int count = allowed > 0 ? static_cast<int>(allowed)
                           : std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
   // A thread beyond the quota would be stopped in the middle of a timing.
@@ -97,7 +97,7 @@ std::size_t memory_available() {
                 static_cast<double>(::sysconf(_SC_PAGESIZE));
   for (const std::string& file :
        parts::cgroup_files("memory.max", "memory", "memory.limit_in_bytes"))
-    available = std::min(available, left_in_cgroup(file));
+    available = std::min(available, find_left_in_cgroup(file));
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     const double used = number_after("/proc/self/status", "VmSize", 0) * 1024;

@@ -27,9 +27,9 @@ nlohmann::json capture_volatile();
 void add_software(nlohmann::json& environment, const std::string& backend,
                   const nlohmann::json& versions);
 
-/// Adds the identities of the binaries that are loaded by now (loaded_binaries()) and updates the
-/// hashes. Called when all plugins of a process are open, so that a library that is loaded later
-/// makes no other software.
+/// Adds the identities of the binaries that are loaded by now (list_loaded_binaries()) and updates
+/// the hashes. Called when all plugins of a process are open, so that a library that is loaded
+/// later makes no other software.
 void add_binaries(nlohmann::json& environment);
 
 /// Removes from two "software" parts that are to be compared the fields which one of them lacks.

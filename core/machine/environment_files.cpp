@@ -14,7 +14,7 @@
 namespace assay::environment {
 namespace {
 
-std::string trimmed(const std::string& text) {
+std::string trim(const std::string& text) {
   const std::size_t from = text.find_first_not_of(" \t\r\n");
   return from == std::string::npos ? ""
                                    : text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
@@ -38,7 +38,7 @@ std::optional<std::string> first_line(const std::string& file) {
   std::ifstream stream(file);
   std::string line;
   if (!stream || !std::getline(stream, line)) return std::nullopt;
-  line = trimmed(line);
+  line = trim(line);
   if (line.empty()) return std::nullopt;
   return line;
 }
@@ -61,8 +61,8 @@ std::optional<std::string> field_in(const std::string& file, const std::string& 
     if (!line.starts_with(key)) continue;
     std::size_t end = line.find(':');
     if (end == std::string::npos) end = line.find_first_of(" \t");
-    if (end != std::string::npos && trimmed(line.substr(0, end)) == key)
-      return trimmed(line.substr(end + 1));
+    if (end != std::string::npos && trim(line.substr(0, end)) == key)
+      return trim(line.substr(end + 1));
   }
   return std::nullopt;
 }
@@ -143,7 +143,7 @@ std::vector<int> affinity_mask(pid_t thread) {
 
 }  // namespace
 
-std::vector<int> allowed_processors() {
+std::vector<int> list_allowed_processors() {
   std::vector<int> allowed = affinity_mask(0);
   const std::vector<int> places = processors_of_places();
   allowed.insert(allowed.end(), places.begin(), places.end());
@@ -164,7 +164,7 @@ std::set<int> processors_of_threads() {
 }
 
 void unbind_this_thread() {
-  const std::vector<int> allowed = allowed_processors();
+  const std::vector<int> allowed = list_allowed_processors();
   if (allowed.empty()) return;
   const int most = allowed.back() + 1;
   cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(most));

@@ -32,7 +32,7 @@ std::vector<std::string> cgroup_files(const std::string& name, const std::string
 std::optional<double> cpu_quota();
 /// Numbers of the processors that this process may use: its affinity mask before OpenMP bound its
 /// main thread.
-std::vector<int> allowed_processors();
+std::vector<int> list_allowed_processors();
 /// Numbers of the processors that any thread of this process may use now.
 std::set<int> processors_of_threads();
 /// Undoes OpenMP's binding of the calling thread. Child processes inherit a binding, so a process

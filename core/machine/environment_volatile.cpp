@@ -149,7 +149,7 @@ json clock_limit(const std::vector<int>& processors, const std::string& folder) 
 }
 
 json volatile_state() {
-  const std::vector<int> allowed = allowed_processors();
+  const std::vector<int> allowed = list_allowed_processors();
   json all = json::object();
   all["time"] = utc_now();
   all["processors_allowed"] = allowed.empty() ? json(nullptr) : json(allowed);

@@ -58,14 +58,14 @@ nlohmann::json read_variables(const std::filesystem::path& file) {
 }
 
 /// The launcher is one that only a site's file knows (scripts/launchers/<name>.json).
-std::optional<Launched> by_file(const std::filesystem::path& file) {
+std::optional<LaunchInfo> by_file(const std::filesystem::path& file) {
   const nlohmann::json variables = read_variables(file);
   const auto value = [&](const char* what) {
     return read_number(variables.value(what, std::string()).c_str());
   };
   const auto rank = value("rank"), size = value("size");
   if (!rank || !size || *size <= 0 || *rank >= *size) return std::nullopt;
-  return Launched{*rank, *size, value("local_rank"), file.stem().string()};
+  return LaunchInfo{*rank, *size, value("local_rank"), file.stem().string()};
 }
 
 std::vector<std::filesystem::path> launcher_files() {
@@ -78,7 +78,7 @@ std::vector<std::filesystem::path> launcher_files() {
   return files;
 }
 
-Launched by_files() {
+LaunchInfo by_files() {
   for (const std::filesystem::path& file : launcher_files())
     if (const auto launched = by_file(file)) return *launched;
   return {};
@@ -138,7 +138,7 @@ void forget_launcher() {
   for (const std::string& variable : variables_of_files()) unsetenv(variable.c_str());
 }
 
-Launched launched() {
+LaunchInfo read_launch_info() {
   for (const Dialect& dialect : dialects) {
     const auto rank = read_number(dialect.rank), size = read_number(dialect.size);
     if (rank && size && *size > 0 && *rank < *size) return {*rank, *size, local_rank(), dialect.by};

@@ -24,7 +24,7 @@ std::string Agreement::place() const {
   return fmt::format("rank {} on {}", first_, ranks_.allgather(ranks_.host()).at(first_));
 }
 
-std::string Agreement::told() const {
+std::string Agreement::describe() const {
   if (std::count(findings_.begin(), findings_.end(), text()) == std::ssize(findings_))
     return text();  // nothing, or the same, on all ranks
   return fmt::format("{}: {}", place(), text());

@@ -31,7 +31,7 @@ class Agreement {
   std::string place() const;
   /// "" if no rank has a finding; the finding that all ranks have, or that of the first rank with
   /// its place. Collective.
-  std::string told() const;
+  std::string describe() const;
 
  private:
   Communicator& ranks_;

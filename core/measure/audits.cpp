@@ -43,7 +43,7 @@ std::vector<Audit> Audits::last(bool slow) {
   return {Audit::new_inputs, Audit::poisoned_outputs};
 }
 
-double Audits::checked_run(Audit kind) {
+double Audits::run_and_check(Audit kind) {
   Verification verification = verification_;
   double seconds = sampler_.audit(kind, verification);
   sampler_.settle();
@@ -57,7 +57,7 @@ double Audits::checked_run(Audit kind) {
 
 bool Audits::run(Audit kind, bool samples_follow) {
   const auto start = Clock::now();
-  for (int i = 0; i < (kind == Audit::poisoned_outputs ? 2 : 1); ++i) checked_run(kind);
+  for (int i = 0; i < (kind == Audit::poisoned_outputs ? 2 : 1); ++i) run_and_check(kind);
   if (samples_follow) {
     sampler_.once();
     sampler_.settle();
@@ -88,7 +88,7 @@ void Audits::compare_with(double median) {
     for (int run = 1; ordinary > limit && run < most_ordinary; ++run) ordinary = ordinary_run();
     busy = busy && ordinary > limit;
     if (ordinary > limit) std::this_thread::sleep_for(pause);
-    checked_run(Audit::poisoned_outputs);
+    run_and_check(Audit::poisoned_outputs);
   }
   if (fastest_ <= limit) return;
   if (busy)

@@ -54,7 +54,7 @@ class Audits {
   double seconds() const { return seconds_; }
 
  private:
-  double checked_run(Audit kind);
+  double run_and_check(Audit kind);
   double ordinary_run();
 
   Sampler& sampler_;

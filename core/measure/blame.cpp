@@ -51,7 +51,7 @@ bool has_threads(const Blame::Rank& rank) {
 }
 
 /// Why a rank computed for `more` seconds more than the others.
-std::string how_it_computed(const Blame& blame, std::size_t rank, double more) {
+std::string describe_computation(const Blame& blame, std::size_t rank, double more) {
   const bool known = std::ranges::all_of(
       blame.ranks, [](const Blame::Rank& other) { return other.ready_s.has_value(); });
   if (known &&
@@ -64,9 +64,9 @@ std::string how_it_computed(const Blame& blame, std::size_t rank, double more) {
   return known ? "it did not run" : "it did not run, or waited for a processor";
 }
 
-Blame::Blamed blamed_rank(const Blame& blame, std::size_t index) {
+Blame::Culprit find_culprit(const Blame& blame, std::size_t index) {
   const Blame::Rank& rank = blame.ranks[index];
-  Blame::Blamed blamed{rank.rank, rank.host, rank.place};
+  Blame::Culprit blamed{rank.rank, rank.host, rank.place};
   blamed.cost_s = rank.cost_s;
   blamed.cost = rank.cost_s / blame.seconds;
   const double input = excess(blame, index, [](const auto& other) { return other.input_s; });
@@ -78,7 +78,7 @@ Blame::Blamed blamed_rank(const Blame& blame, std::size_t index) {
   }
   blamed.did = "compute";
   // A rank that came late for no longer work began late: it did not run.
-  blamed.how = how_it_computed(blame, index, std::max(compute, rank.cost_s));
+  blamed.how = describe_computation(blame, index, std::max(compute, rank.cost_s));
   return blamed;
 }
 
@@ -94,11 +94,11 @@ void blame_links(Blame& blame) {
       blame.network_s < least_network * blame.seconds)
     return;
   for (const Blame::Link& slow : blame.links->slow) {
-    Blame::Blamed blamed_link{std::nullopt, slow.link, "link", "network"};
+    Blame::Culprit blamed_link{std::nullopt, slow.link, "link", "network"};
     blamed_link.how = fmt::format("its messages take {:.1f} times as long as others'", slow.ratio);
     blamed_link.cost_s = link_cost(blame, slow) * blame.seconds;
     blamed_link.cost = blamed_link.cost_s / blame.seconds;
-    const bool late = std::ranges::any_of(blame.blamed, [&](const Blame::Blamed& rank) {
+    const bool late = std::ranges::any_of(blame.blamed, [&](const Blame::Culprit& rank) {
       return rank.rank && has_host(slow.link, rank.host) && rank.cost_s >= blamed_link.cost_s;
     });
     if (!late && blamed_link.cost >= least_blame) blame.blamed.push_back(blamed_link);
@@ -107,7 +107,7 @@ void blame_links(Blame& blame) {
 
 }  // namespace
 
-std::vector<double> divided_waits(std::span<const double> arrivals) {
+std::vector<double> divide_waits(std::span<const double> arrivals) {
   const std::size_t ranks = arrivals.size();
   std::vector<std::size_t> order(ranks);
   std::iota(order.begin(), order.end(), 0);
@@ -129,8 +129,8 @@ void set_costs(const EventTimes& times, std::span<const double> errors, Blame& b
   const double worst = *std::ranges::max_element(errors);
   for (std::size_t event = 0; event < events; ++event) {
     const auto at = times.arrivals.subspan(event * ranks, ranks);
-    const std::vector<double> late = divided_waits(at),
-                              longer = divided_waits(times.works.subspan(event * ranks, ranks));
+    const std::vector<double> late = divide_waits(at),
+                              longer = divide_waits(times.works.subspan(event * ranks, ranks));
     std::vector<double>& sums = of_block[event * blocks / events];
     for (std::size_t rank = 0; rank < ranks; ++rank)
       sums[rank] += std::min(late[rank], longer[rank]);
@@ -180,8 +180,8 @@ Result<LargestCost> largest_cost(const Blame& blame) {
     return Unsupported{blame.undecided.empty() ? "it has no seconds" : blame.undecided};
   const bool several = std::ranges::any_of(
       blame.ranks, [&](const Blame::Rank& rank) { return rank.host != blame.ranks[0].host; });
-  const bool asked = several && blame.network_s >= least_network * blame.seconds;
-  if (asked && (!blame.links || !blame.links->unsupported.empty()))
+  const bool by_links = several && blame.network_s >= least_network * blame.seconds;
+  if (by_links && (!blame.links || !blame.links->unsupported.empty()))
     return Unsupported{
         fmt::format("{:.1f} % of the time is in the network, but its links were not measured{}",
                     100 * blame.network_s / blame.seconds,
@@ -196,7 +196,7 @@ Result<LargestCost> largest_cost(const Blame& blame) {
   for (const Blame::Rank& rank : blame.ranks)
     add(rank.low_s / blame.seconds, rank.high_s / blame.seconds,
         fmt::format("rank {} ({}) on {}", rank.rank, rank.place, rank.host));
-  if (asked)
+  if (by_links)
     for (const Blame::Link& slow : blame.links->slow)
       add(link_cost(blame, slow), link_cost(blame, slow), "the link " + slow.link);
   return largest;
@@ -219,7 +219,7 @@ void judge(Blame& blame) {
     if (blame.seconds > 0)
       blame.resolution = std::max(blame.resolution, (rank.high_s - rank.low_s) / 2 / blame.seconds);
     if (rank.low_s > 0 && rank.cost_s >= least_blame * blame.seconds)
-      blame.blamed.push_back(blamed_rank(blame, i));
+      blame.blamed.push_back(find_culprit(blame, i));
   }
   if (blame.events < static_cast<double>(least_events)) {
     blame.blamed.clear();
@@ -233,7 +233,7 @@ void judge(Blame& blame) {
                : "more runs do not help: the clocks differ by too much");
   }
   blame_links(blame);
-  std::ranges::stable_sort(blame.blamed, std::ranges::greater(), &Blame::Blamed::cost_s);
+  std::ranges::stable_sort(blame.blamed, std::ranges::greater(), &Blame::Culprit::cost_s);
 }
 
 }  // namespace assay

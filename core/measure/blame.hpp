@@ -41,7 +41,7 @@ struct Blame {
     std::string unsupported{};  ///< why none were; then there is nothing else
   };
   /// The rank or link to blame.
-  struct Blamed {
+  struct Culprit {
     std::optional<int> rank{};  ///< nothing: a link
     std::string host{}, place{};
     std::string did{};  ///< "compute", "input", "network"
@@ -58,8 +58,8 @@ struct Blame {
   double resolution = 0;     ///< half of the widest interval, as a part of `seconds`
   std::string undecided{};   ///< why nothing is said of ranks; "" if it is
   std::vector<Rank> ranks{};
-  std::optional<Links> links{};  ///< nothing: one host, or hardly any network_s
-  std::vector<Blamed> blamed{};  ///< the dearest first
+  std::optional<Links> links{};   ///< nothing: one host, or hardly any network_s
+  std::vector<Culprit> blamed{};  ///< the dearest first
 };
 
 /// A rank is blamed for this part of the time or more; a smaller resolution is needed.
@@ -70,7 +70,7 @@ inline constexpr std::size_t least_events = 16;
 inline constexpr double least_network = 0.03;
 
 /// The waits of one event, divided among the ranks that caused them. `arrivals`: by rank.
-std::vector<double> divided_waits(std::span<const double> arrivals);
+std::vector<double> divide_waits(std::span<const double> arrivals);
 
 /// Arrivals of all ranks, event by event, and the seconds of input and computing before each.
 struct EventTimes {

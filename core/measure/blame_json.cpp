@@ -77,7 +77,7 @@ static void from_json(const json& document, Blame::Links& links) {
   document.at("slow").get_to(links.slow);
 }
 
-static void to_json(json& document, const Blame::Blamed& blamed) {
+static void to_json(json& document, const Blame::Culprit& blamed) {
   document = {{"rank", blamed.rank ? json(*blamed.rank) : json()},
               {"host", blamed.host},
               {"place", blamed.place},
@@ -86,7 +86,7 @@ static void to_json(json& document, const Blame::Blamed& blamed) {
               {"cost_s", blamed.cost_s},
               {"cost", blamed.cost}};
 }
-static void from_json(const json& document, Blame::Blamed& blamed) {
+static void from_json(const json& document, Blame::Culprit& blamed) {
   if (const json& rank = document.at("rank"); !rank.is_null()) blamed.rank = rank.get<int>();
   document.at("host").get_to(blamed.host);
   document.at("place").get_to(blamed.place);

@@ -22,7 +22,7 @@ constexpr std::size_t most_events = std::size_t{1} << 16, most_numbers = std::si
 constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
 
 /// Input and computing, of an arrival without its communication.
-double worked(const Arrival& arrival) { return arrival.at - arrival.begun; }
+double working_seconds(const Arrival& arrival) { return arrival.at - arrival.begun; }
 
 }  // namespace
 
@@ -66,8 +66,8 @@ void BlameRecorder::end(const std::vector<Arrival>& arrivals) {
   error_ = std::max(error_, alignment_error(before_, after));
   for (Arrival arrival : arrivals) {
     // Time in earlier communication is left out: the rank may have waited there for another rank.
-    arrival.at = aligned(arrival.at, before_, after) - arrival.network;
-    arrival.begun = aligned(arrival.begun, before_, after);
+    arrival.at = align(arrival.at, before_, after) - arrival.network;
+    arrival.begun = align(arrival.begun, before_, after);
     runs_.add(arrival);
   }
 }
@@ -93,7 +93,7 @@ void BlameRecorder::describe_ranks(Blame& blame) const {
   const std::vector<std::string> hosts = ranks_.allgather(ranks_.host());
   const std::vector<std::string> places = ranks_.allgather(
       blame.on_host
-          ? fmt::format("processors {}", fmt::join(environment::allowed_processors(), ","))
+          ? fmt::format("processors {}", fmt::join(environment::list_allowed_processors(), ","))
           : job_.device);
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     Blame::Rank& description = blame.ranks.emplace_back();
@@ -108,7 +108,7 @@ void BlameRecorder::add_times(Blame& blame) const {
   double compute = 0;
   std::vector<double> runs, waits;  // waits are negative: the largest is the shortest
   for (const Arrival& arrival : runs_.kept()) {
-    compute += worked(arrival) - arrival.input;
+    compute += working_seconds(arrival) - arrival.input;
     sum.input += arrival.input;
     sum.network += arrival.network;
     sum.processor += arrival.processor;
@@ -173,7 +173,7 @@ Blame BlameRecorder::make_blame() {
   add_times(blame);
   if (!runs_.kept().empty()) {
     const std::vector<double> arrivals = of_all([](const Arrival& arrival) { return arrival.at; });
-    const std::vector<double> works = of_all(worked);
+    const std::vector<double> works = of_all(working_seconds);
     set_costs({arrivals, works}, errors, blame);
   }
   if (!std::ranges::all_of(blame.ranks,

@@ -45,7 +45,7 @@ double unix_now() {
 
 std::string processors_text() {
   std::string all;
-  for (const int number : environment::allowed_processors())
+  for (const int number : environment::list_allowed_processors())
     all += (all.empty() ? "" : ",") + std::to_string(number);
   return all;
 }
@@ -127,7 +127,7 @@ class BurnLoop {
     if (!checked.passed)
       why = fmt::format("{} (burn-in, {} data)", checked.reason, burn_.data[kind].name);
     const Agreement wrong(checked.wrong() ? why : "", ranks_);
-    if (!wrong.none()) throw WrongResult(wrong.told());
+    if (!wrong.none()) throw WrongResult(wrong.describe());
     burn_.data[kind].excluded = Agreement(why, ranks_).text();
   }
 

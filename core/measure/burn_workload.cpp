@@ -17,7 +17,7 @@ Result<BurnTarget*> VerifiedWorkload::burn_target() {
 std::vector<BurnTarget::Data> VerifiedWorkload::burn_data() {
   std::vector<Data> kinds;
   burn_draws_.clear();
-  const Executed ran = executed();
+  const Execution ran = execution();
   if (oracle_->exact_magnitude(ran) > 0) {
     burn_draws_.push_back({.exact = true});
     kinds.push_back({"integers", true});
@@ -107,8 +107,8 @@ bool VerifiedWorkload::is_wrong(const Elements& changed) {
     const TensorSpec& spec = buffers_.specs()[i];
     if (!is_output(spec)) continue;
     const std::vector<std::int64_t>& indices = changed[next++];
-    const bool named = !spec.layout && !spec.opaque && !oracle_->judged_by_relations(spec) &&
-                       !oracle_->cannot_judge(executed());
+    const bool named = !spec.layout && !spec.opaque && !oracle_->is_judged_by_relations(spec) &&
+                       !oracle_->cannot_judge(execution());
     if (!indices.empty() && named && verifier_.wrong_elements(0, i, indices) > 0) return true;
   }
   return check_outputs().wrong();

@@ -16,19 +16,20 @@ void from_json(const nlohmann::json& json, Part& part) {
   part = {json.at("list"), json.at("whole"), json.at("repeat"), json.at("of")};
 }
 
-void to_json(nlohmann::json& json, const Case& given) {
-  json = {{"id", given.id},
-          {"id_form", given.id_form},
-          {"step_parameters", given.step_parameters},
-          {"names", given.names},
-          {"settings", given.settings},
-          {"one_per_process", given.one_per_process},
-          {"system_parameters", given.system_parameters},
-          {"required", given.required},
-          {"tolerance", given.tolerance ? nlohmann::json(*given.tolerance) : nlohmann::json()},
-          {"part_of", given.parts},
-          {"working_sets", given.working_sets}};
-  if (!given.note.empty()) json["note"] = given.note;
+void to_json(nlohmann::json& json, const Case& benchmark_case) {
+  json = {{"id", benchmark_case.id},
+          {"id_form", benchmark_case.id_form},
+          {"step_parameters", benchmark_case.step_parameters},
+          {"names", benchmark_case.names},
+          {"settings", benchmark_case.settings},
+          {"one_per_process", benchmark_case.one_per_process},
+          {"system_parameters", benchmark_case.system_parameters},
+          {"required", benchmark_case.required},
+          {"tolerance",
+           benchmark_case.tolerance ? nlohmann::json(*benchmark_case.tolerance) : nlohmann::json()},
+          {"part_of", benchmark_case.parts},
+          {"working_sets", benchmark_case.working_sets}};
+  if (!benchmark_case.note.empty()) json["note"] = benchmark_case.note;
 }
 
 void from_json(const nlohmann::json& json, Case& parsed) {
@@ -59,7 +60,7 @@ Dimension make_dimension(std::string name, std::string help, std::vector<std::st
           .omit = std::move(omit)};
 }
 
-Dimension determined_dimension(std::string name, std::string prefix) {
+Dimension make_determined_dimension(std::string name, std::string prefix) {
   Dimension dimension = make_dimension(std::move(name), "", {}, {}, std::move(prefix));
   dimension.traits.determined = true;
   return dimension;

@@ -54,7 +54,7 @@ Dimension make_dimension(std::string name, std::string help, std::vector<std::st
                          std::vector<std::string> defaults, std::string prefix = "",
                          std::string omit = "");
 /// A dimension whose value Benchmark::complete determines (Dimension::Traits::determined).
-Dimension determined_dimension(std::string name, std::string prefix);
+Dimension make_determined_dimension(std::string name, std::string prefix);
 
 /// Values by name of dimension.
 using Settings = std::map<std::string, std::string>;

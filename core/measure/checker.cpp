@@ -43,12 +43,12 @@ void tell(const ElementComparison& comparison, OutputCheck& check) {
 
 /// True if the bounds cannot tell a wrong result from a right one. A few elements may happen to be
 /// small: then all bounds must be wider than any result.
-bool undecided(const ElementComparison& comparison) {
+bool is_undecided(const ElementComparison& comparison) {
   return comparison.count < 16 ? comparison.count > 0 && comparison.least_bound > comparison.largest
                                : comparison.most_squares > comparison.reference_squares;
 }
 
-std::string undecided_text(const TensorSpec& spec, const ElementComparison& comparison) {
+std::string describe_undecided(const TensorSpec& spec, const ElementComparison& comparison) {
   return fmt::format(
       "{}: an error bound of {:.2g} times the results' root mean square cannot tell a wrong "
       "result from a right one. Use an algorithm whose errors are smaller",
@@ -185,12 +185,12 @@ std::optional<ElementComparison> compare_there(Device& device, Tensor& tensor,
 }  // namespace
 
 void expect_block(const Oracle& oracle, const TensorSpec& spec, const Inputs& inputs,
-                  const Executed& executed, bool exact, std::int64_t first,
+                  const Execution& execution, bool exact, std::int64_t first,
                   std::span<Expected> expected) {
   static thread_local std::vector<std::int64_t> indices;
   indices.resize(expected.size());
   std::iota(indices.begin(), indices.end(), first);
-  oracle.expect(spec, inputs, executed, exact, indices, expected);
+  oracle.expect(spec, inputs, execution, exact, indices, expected);
 }
 
 double poison(DataType type) {
@@ -267,9 +267,9 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
                                   allowed == 0 ? "" : fmt::format(" within {:.3g}", allowed));
     }
   }
-  if (check.failure.empty() && undecided(comparison)) {
+  if (check.failure.empty() && is_undecided(comparison)) {
     check.undecided = true;
-    check.failure = undecided_text(spec, comparison);
+    check.failure = describe_undecided(spec, comparison);
   }
   return check;
 }

@@ -41,7 +41,7 @@ struct Expectation {
 
 /// Oracle::expect() of elements [first, first + expected.size()), for Expectation::block.
 void expect_block(const Oracle& oracle, const TensorSpec& spec, const Inputs& inputs,
-                  const Executed& executed, bool exact, std::int64_t first,
+                  const Execution& execution, bool exact, std::int64_t first,
                   std::span<Expected> expected);
 
 /// A value that no result has, written to outputs before they are computed: NaN, or the smallest

@@ -45,10 +45,10 @@ void exchange_time(Communicator& ranks, int asker, OffsetEstimate& estimate) {
     ranks.wait(request);
   };
   if (ranks.rank() == asker) {
-    const double asked = raw_seconds();
+    const double ask_time = raw_seconds();
     say(0);
     hear(0);
-    estimate.add(asked, theirs, raw_seconds());
+    estimate.add(ask_time, theirs, raw_seconds());
   } else {
     hear(asker);
     theirs = raw_seconds();
@@ -64,9 +64,9 @@ double raw_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-void OffsetEstimate::add(double asked, double theirs, double answered) {
-  const double drifted = most_drift * (answered - asked);
-  const double low = asked - theirs - drifted, high = answered - theirs + drifted;
+void OffsetEstimate::add(double ask_time, double theirs, double answered) {
+  const double drifted = most_drift * (answered - ask_time);
+  const double low = ask_time - theirs - drifted, high = answered - theirs + drifted;
   const double since = any_ ? most_drift * (answered - at_) : 0;
   low_ = any_ ? std::max(low_ - since, low) : low;
   high_ = any_ ? std::min(high_ + since, high) : high;
@@ -103,7 +103,7 @@ ClockOffset clock_offset(Communicator& ranks) {
   return mine;
 }
 
-double aligned(double time, const ClockOffset& before, const ClockOffset& after) {
+double align(double time, const ClockOffset& before, const ClockOffset& after) {
   const double span = after.at - before.at;
   const double part = span > 0 ? std::clamp((time - before.at) / span, 0.0, 1.0) : 0;
   return time - before.offset - part * (after.offset - before.offset);

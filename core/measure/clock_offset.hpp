@@ -19,10 +19,10 @@ struct ClockOffset {
 /// An offset from messages to rank 0 and back.
 class OffsetEstimate {
  public:
-  /// A message that left at `asked` and was answered at `answered`, both by the clock of this
+  /// A message that left at `ask_time` and was answered at `answered`, both by the clock of this
   /// rank; rank 0 read `theirs` between the two. So the offset is between asked - theirs and
   /// answered - theirs, whatever time either way took.
-  void add(double asked, double theirs, double answered);
+  void add(double ask_time, double theirs, double answered);
   /// The middle of what all messages leave possible at the time of the last one.
   ClockOffset middle() const;
 
@@ -37,8 +37,8 @@ ClockOffset clock_offset(Communicator& ranks);
 
 /// A time of this rank by the clock of rank 0, from the offsets before and after it, between which
 /// it is interpolated.
-double aligned(double time, const ClockOffset& before, const ClockOffset& after);
-/// The largest error of aligned(): of the offsets, and all that they have changed in between, for
+double align(double time, const ClockOffset& before, const ClockOffset& after);
+/// The largest error of align(): of the offsets, and all that they have changed in between, for
 /// clocks of which the faster one has always been so.
 double alignment_error(const ClockOffset& before, const ClockOffset& after);
 

@@ -40,7 +40,8 @@ json state_json(const DeviceState& state) {
 using Seconds = std::map<std::string, double>;
 
 /// Times by reason, of counters that were read twice.
-Seconds throttled_between(const DeviceState& before, const DeviceState& after, double passed) {
+Seconds compute_throttled_between(const DeviceState& before, const DeviceState& after,
+                                  double passed) {
   Seconds all;
   for (const auto& [reason, end] : after.throttled_s) {
     const auto begin = before.throttled_s.find(reason);
@@ -109,7 +110,7 @@ void DeviceWatch::end() noexcept {
   after_ = read();
   seconds_ += passed;
   const Seconds throttled =
-      last_ && after_ ? throttled_between(*last_, *after_, passed) : Seconds{};
+      last_ && after_ ? compute_throttled_between(*last_, *after_, passed) : Seconds{};
   throttled_s_ = throttled_s_ ? add_seconds(*throttled_s_, throttled) : throttled;
 }
 
@@ -129,8 +130,9 @@ json DeviceWatch::summarize() const {
     if (state.is_null()) continue;
     unsteady = unsteady || !state.value("steady", true);
     const auto severity = [](const json& its) {
-      return std::tuple(throttled_part(its.at("seconds"), its.at("throttled_s").get<Seconds>()),
-                        -clock_after(its));
+      return std::tuple(
+          compute_throttled_part(its.at("seconds"), its.at("throttled_s").get<Seconds>()),
+          -clock_after(its));
     };
     if (worst.is_null() || severity(state) > severity(worst)) worst = state;
   }
@@ -138,7 +140,7 @@ json DeviceWatch::summarize() const {
   return worst;
 }
 
-double throttled_part(double seconds, const std::map<std::string, double>& throttled_s) {
+double compute_throttled_part(double seconds, const std::map<std::string, double>& throttled_s) {
   double most = 0;
   for (const char* limit : limits)
     if (const auto its = throttled_s.find(limit); its != throttled_s.end() && seconds > 0)

@@ -1,6 +1,6 @@
 #pragma once
 // States of the devices of the ranks around the timed phase. Internal to timing.cpp, but for
-// throttled_part().
+// compute_throttled_part().
 
 #include <chrono>
 #include <functional>
@@ -50,6 +50,6 @@ class DeviceWatch {
 
 /// The part of the samples' `seconds` for which power or heat throttled the device; `throttled_s`:
 /// seconds by reason.
-double throttled_part(double seconds, const std::map<std::string, double>& throttled_s);
+double compute_throttled_part(double seconds, const std::map<std::string, double>& throttled_s);
 
 }  // namespace assay

@@ -20,7 +20,7 @@ class OperationWorkload final : public VerifiedWorkload {
   void bind(std::span<Tensor* const> tensors) override { operation_->bind(tensors); }
   void prologue(Stream& stream) override { operation_->prologue(stream); }
   void execute(Stream& stream) override { operation_->run(stream); }
-  Executed describe() const override { return operation_->executed(); }
+  Execution describe() const override { return operation_->execution(); }
 
   std::unique_ptr<Operation> operation_;
 };

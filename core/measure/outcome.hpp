@@ -19,7 +19,7 @@ struct Outcome {
   std::string status = "ok";  ///< ok | unsupported | target missed | incorrect | failed
   std::string reason;         ///< empty if ok
   std::optional<Verification> verification;
-  std::optional<Executed> executed;
+  std::optional<Execution> execution;
   std::optional<Timing> timing;
   std::map<std::string, double> work;     ///< Workload::work()
   std::map<std::string, double> setup;    ///< Workload::setup()

@@ -14,7 +14,7 @@ void report_rank_failure(const Communicator& ranks, const std::string& reason) {
 }
 
 std::string fault_of_any(const std::string& fault, Communicator& ranks) {
-  return Agreement(fault, ranks).told();
+  return Agreement(fault, ranks).describe();
 }
 
 }  // namespace assay

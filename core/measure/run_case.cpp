@@ -52,13 +52,13 @@ Finding attempt(const Step& step) {
 }
 
 /// The finding of all ranks is the most severe one; the reason names the ranks that have it.
-Finding agreed(const Finding& mine, Communicator& ranks) {
+Finding agree_on(const Finding& mine, Communicator& ranks) {
   if (ranks.size() == 1) return mine;
   double worst = static_cast<double>(mine.severity);
   ranks.allreduce_max(std::span(&worst, 1));
   const auto severity = static_cast<Severity>(static_cast<int>(worst));
   if (severity == Severity::ok) return {};
-  return {severity, Agreement(mine.severity == severity ? mine.reason : "", ranks).told()};
+  return {severity, Agreement(mine.severity == severity ? mine.reason : "", ranks).describe()};
 }
 
 /// One verification for all ranks: each has checked its own results, and the worst of them counts.
@@ -98,10 +98,10 @@ constexpr double least_part_of_bound = 0.01;
 /// Why the results show that tf32, of which it is only known that it was requested, was silently
 /// promoted to fp32; "" where they do not. Inputs in 16 bits lose nothing in tf32, so only fp32
 /// storage shows it.
-std::string promoted(const Executed& executed, const Verification& checked) {
-  const bool claimed = executed.evidence == "requested" &&
-                       executed.compute == name(Precision::tf32) &&
-                       executed.storage == name(Precision::fp32);
+std::string find_promotion(const Execution& execution, const Verification& checked) {
+  const bool claimed = execution.evidence == "requested" &&
+                       execution.compute == name(Precision::tf32) &&
+                       execution.storage == name(Precision::fp32);
   // Without a bound of the norm there was no data with full significands.
   const double least = std::min(least_error_of_tf32, least_part_of_bound * checked.norm_bound);
   if (!claimed || checked.norm_error >= least) return "";
@@ -114,9 +114,10 @@ std::string promoted(const Executed& executed, const Verification& checked) {
 /// Why errors above the bound of fp32 prove no wrong result: the backend says that nothing is
 /// documented of the algorithm's arithmetic (functions that are approximated, say), each element is
 /// within its own bound, and the norm of the errors is below that of tf32. "" where they do.
-std::string unexplained(const std::optional<Executed>& executed, const Verification& checked) {
-  if (!executed || !executed->numbers.contains(undocumented_arithmetic) ||
-      executed->compute != name(Precision::fp32) || !checked.wrong() ||
+std::string find_unexplained(const std::optional<Execution>& execution,
+                             const Verification& checked) {
+  if (!execution || !execution->numbers.contains(undocumented_arithmetic) ||
+      execution->compute != name(Precision::fp32) || !checked.wrong() ||
       checked.wrong_elements > 0 || !(checked.norm_error < least_error_of_tf32))
     return "";
   return fmt::format(
@@ -152,7 +153,7 @@ class Steps {
 
   template <class Body>
   bool run(const Body& body) {
-    return settle(agreed(attempt(body), ranks_));
+    return settle(agree_on(attempt(body), ranks_));
   }
 
   /// A step that gives a verification, which is added to that of the outcome.
@@ -162,7 +163,7 @@ class Steps {
     const Finding mine = attempt([&]() -> Finding {
       own = body();
       if (own.passed) return {};
-      if (std::string why = unexplained(outcome_.executed, own); !why.empty()) {
+      if (std::string why = find_unexplained(outcome_.execution, own); !why.empty()) {
         own.undecided = true;
         own.reason = std::move(why);
       }
@@ -174,7 +175,7 @@ class Steps {
       return {Severity::incorrect, own.reason.empty() ? "differs from the reference" : own.reason};
     });
     if (mine.severity == Severity::failed) report_rank_failure(ranks_, mine.reason);
-    const Finding finding = agreed(mine, ranks_);
+    const Finding finding = agree_on(mine, ranks_);
     if (finding.severity == Severity::failed)
       return settle(finding);  // some rank has verified nothing
     const Verification checked = of_all(own, ranks_);
@@ -213,7 +214,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   });
   if (!good) return outcome;
   HealthWatch health(*workload, ranks);
-  outcome.executed = workload->executed();
+  outcome.execution = workload->execution();
   good = steps.verify([&] { return workload->verify_before(); });
   Timing timing;
   if (good)
@@ -235,7 +236,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   if (good) good = steps.verify([&] { return workload->verify_after(); });
   if (good)
     good = steps.run([&]() -> Finding {
-      std::string why = promoted(workload->executed(), *outcome.verification);
+      std::string why = find_promotion(workload->execution(), *outcome.verification);
       if (why.empty()) return {};
       return {Severity::unsupported, std::move(why)};
     });
@@ -247,7 +248,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
     });
   if (good) outcome.device_health = health.summarize();
   if (!good) outcome.timing.reset();
-  outcome.executed = workload->executed();
+  outcome.execution = workload->execution();
   outcome.work = amounts.empty() ? workload->work() : amounts;
   outcome.setup = workload->setup();
   if (good) {

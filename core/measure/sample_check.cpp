@@ -37,7 +37,7 @@ double cost_of_reading() {
 
 }  // namespace
 
-double passed_beside(double claimed_s, double passed_s, double between_s) {
+double estimate_passed(double claimed_s, double passed_s, double between_s) {
   return std::max(std::min(claimed_s, passed_s), passed_s - std::max(between_s, 0.0));
 }
 
@@ -62,7 +62,7 @@ double SampleCheck::once(int batch) {
   ++samples_;
   ++in_group_;
   all_.push_back(seconds);
-  const double passed = passed_beside(claimed, sampler_.passed_s(), sampler_.between_s());
+  const double passed = estimate_passed(claimed, sampler_.passed_s(), sampler_.between_s());
   claimed_ += claimed;
   passed_ += passed;
   // Some readings lie between the two clocks.
@@ -112,8 +112,8 @@ void SampleCheck::end(int batch) {
   double wrong[] = {work.empty() ? 0.0 : 1.0, time.empty() ? 0.0 : 1.0};
   ranks_.allreduce_max(wrong);
   // Every rank tells the same: what the first rank with a finding has found.
-  if (wrong[0] > 0) throw WrongResult(Agreement(work, ranks_).told());
-  if (wrong[1] > 0) throw CaseError(Agreement(time, ranks_).told());
+  if (wrong[0] > 0) throw WrongResult(Agreement(work, ranks_).describe());
+  if (wrong[1] > 0) throw CaseError(Agreement(time, ranks_).describe());
 }
 
 void SampleCheck::expect_samples(const std::vector<double>& samples) const {

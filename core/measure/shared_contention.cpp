@@ -15,8 +15,8 @@ namespace assay {
 namespace {
 
 /// The processors that ranks on the host of this rank may use.
-std::set<int> allowed_on_host(const std::set<int>& mine, const std::vector<std::string>& hosts,
-                              Communicator& ranks) {
+std::set<int> find_allowed_on_host(const std::set<int>& mine, const std::vector<std::string>& hosts,
+                                   Communicator& ranks) {
   const auto lists = all_lists(std::vector(mine.begin(), mine.end()), ranks);
   std::set<int> all;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
@@ -38,16 +38,16 @@ std::optional<double> worst(const std::optional<double>& mine, Communicator& ran
 void share(Contention& averages, Communicator& ranks, double processors) {
   const std::vector<std::string> hosts = ranks.allgather(ranks.host());
   // Work on a processor that no rank may use disturbs none.
-  if (const std::set<int> allowed = allowed_on_host(averages.allowed, hosts, ranks);
+  if (const std::set<int> allowed = find_allowed_on_host(averages.allowed, hosts, ranks);
       !allowed.empty() && restrict_to(averages, allowed))
     processors = static_cast<double>(allowed.size());
   if (!(processors > 0)) processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   // A negative number stands for a rank that cannot tell, as in worst().
-  const auto told = [&](const std::optional<double>& value) {
+  const auto to_list = [&](const std::optional<double>& value) {
     return all_numbers(value.value_or(-1), ranks);
   };
-  const std::vector<double> own = told(averages.own), idle = told(averages.idle),
-                            stolen = told(averages.stolen);
+  const std::vector<double> own = to_list(averages.own), idle = to_list(averages.idle),
+                            stolen = to_list(averages.stolen);
   const auto number = [](double value) { return value < 0 ? std::nullopt : std::optional(value); };
   std::vector<Contention> here;
   double used = 0;

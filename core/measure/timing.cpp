@@ -309,8 +309,8 @@ class Measurement {
   std::string device_name() {
     Device* const device = workload_.device();
     if (device == nullptr || device->name() == "cpu") return "";
-    const std::optional<DeviceHealth> told = workload_.device_health();
-    return told && !told->device.empty() ? told->device : device->name();
+    const std::optional<DeviceHealth> health = workload_.device_health();
+    return health && !health->device.empty() ? health->device : device->name();
   }
 
   /// Finds slow ranks by the arrivals in the samples, or else in rounds of their own. Collective.

@@ -29,7 +29,7 @@ VerifiedWorkload::VerifiedWorkload(Device& device, const std::vector<TensorSpec>
       amounts_(std::move(amounts)),
       allocation_started_(Clock::now()),
       buffers_(device, specs, setup.cold, setup.ranks_here),
-      verifier_(buffers_, *oracle_, [this] { return executed(); },
+      verifier_(buffers_, *oracle_, [this] { return execution(); },
                 {setup.seed, setup.reference_budget, setup.rank}),
       ran_(buffers_.count(), false),
       due_(buffers_.count(), true),
@@ -150,8 +150,8 @@ Verification VerifiedWorkload::verify_after() {
   return result;
 }
 
-Executed VerifiedWorkload::executed() const {
-  Executed ran = describe();
+Execution VerifiedWorkload::execution() const {
+  Execution ran = describe();
   if (setup_.threads > 0) ran.numbers["threads"] = setup_.threads;
   return ran;
 }

@@ -29,7 +29,7 @@ class VerifiedWorkload : public Workload, private BurnTarget {
   Verification end_audit() final;
   Verification verify_before() final;
   Verification verify_after() final;
-  Executed executed() const final;
+  Execution execution() const final;
   std::map<std::string, double> work() const final { return amounts_; }
   std::map<std::string, double> take_done() override {
     return {{"runs", static_cast<double>(std::exchange(runs_, 0))}};
@@ -54,7 +54,7 @@ class VerifiedWorkload : public Workload, private BurnTarget {
   virtual void prologue(Stream&) {}
   /// One run, asynchronous on `stream`. Only the first run after a bind may allocate memory.
   virtual void execute(Stream& stream) = 0;
-  virtual Executed describe() const = 0;
+  virtual Execution describe() const = 0;
 
  private:
   /// The set after the current one.

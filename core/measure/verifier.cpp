@@ -39,7 +39,7 @@ class Ones final : public StoredValues {
 
 /// A seed for each use, without relation to the others (splitmix64's finalizer, Steele et al.
 /// 2014).
-std::uint64_t mixed(std::uint64_t seed, std::uint64_t use) {
+std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use) {
   std::uint64_t z = seed + use * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -49,17 +49,17 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t use) {
 }  // namespace
 
 Verifier::Verifier(const BufferSets& buffers, const Oracle& oracle,
-                   std::function<Executed()> executed, const VerifierSetup& setup)
+                   std::function<Execution()> execution, const VerifierSetup& setup)
     : buffers_(buffers),
       oracle_(oracle),
-      executed_(std::move(executed)),
+      execution_(std::move(execution)),
       setup_(setup),
       states_(buffers.count()),
       timed_(buffers.count()) {}
 
 bool Verifier::begin(bool exact) {
   if (exact) {
-    const int magnitude = oracle_.exact_magnitude(executed_());
+    const int magnitude = oracle_.exact_magnitude(execution_());
     if (magnitude <= 0) return false;
     magnitude_ = magnitude;
   }
@@ -77,10 +77,10 @@ Values Verifier::whole_values(std::size_t set, const TensorSpec& spec, Draw draw
   const auto make = [&](Values::Kind kind, int magnitude) {
     return Values(kind, setup_.seed, stream, spec.type, magnitude)
         .of_rank(setup_.rank)
-        .in_groups(oracle_.groups(executed_()));
+        .in_groups(oracle_.groups(execution_()));
   };
   if (draw.exact) return make(Values::Kind::integer, magnitude_);
-  if (const int bits = oracle_.fixed_bits(spec, executed_()); bits > 0)
+  if (const int bits = oracle_.fixed_bits(spec, execution_()); bits > 0)
     return make(Values::Kind::fixed, bits);
   Values full = make(Values::Kind::mantissa, oracle_.full_magnitude(spec));
   if (oracle_.nonnegative(spec)) full = full.magnitudes();
@@ -90,7 +90,7 @@ Values Verifier::whole_values(std::size_t set, const TensorSpec& spec, Draw draw
 }
 
 std::uint64_t Verifier::make_seed(Draw draw) const {
-  return mixed(setup_.seed, static_cast<std::uint64_t>(draw.number));
+  return mix_seed(setup_.seed, static_cast<std::uint64_t>(draw.number));
 }
 
 std::optional<Values> Verifier::make_part(const Values& whole, const TensorSpec& spec,
@@ -164,14 +164,14 @@ std::vector<std::int64_t> Verifier::sample(std::size_t set, std::size_t output) 
 Inputs Verifier::inputs(std::size_t set) const {
   Inputs inputs;
   for (const TensorSpec& spec : buffers_.specs())
-    if (is_input(spec) || (!oracle_.judged_by_relations(spec) && oracle_.whole(spec)))
+    if (is_input(spec) || (!oracle_.is_judged_by_relations(spec) && oracle_.whole(spec)))
       inputs.emplace(spec.name, values(set, spec, states_[set].draw));
   return inputs;
 }
 
 std::uint64_t Verifier::make_seed(std::size_t set, std::size_t output) const {
   const auto draw = static_cast<std::uint64_t>(states_[set].draw.number);
-  return mixed(setup_.seed, draw * 1000003 + set * 101 + output + 1);
+  return mix_seed(setup_.seed, draw * 1000003 + set * 101 + output + 1);
 }
 
 std::vector<Expectation> Verifier::expect(std::size_t set) {
@@ -187,13 +187,13 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   const TensorSpec& spec = buffers_.specs()[output];
   const Draw draw = states_[set].draw;
   Expectation expectation;
-  if (oracle_.judged_by_relations(spec)) return expectation;  // nothing of single elements
+  if (oracle_.is_judged_by_relations(spec)) return expectation;  // nothing of single elements
   expectation.whole = oracle_.whole(spec);
   if (expectation.whole) {
     const auto kept = std::make_shared<const Inputs>(inputs);
-    expectation.formula = oracle_.formula(spec, inputs, executed_(), draw.exact);
+    expectation.formula = oracle_.formula(spec, inputs, execution_(), draw.exact);
     expectation.inputs = kept;
-    expectation.block = [this, &spec, kept, ran = executed_(), exact = draw.exact](
+    expectation.block = [this, &spec, kept, ran = execution_(), exact = draw.exact](
                             std::int64_t first, std::span<Expected> expected) {
       expect_block(oracle_, spec, *kept, ran, exact, first, expected);
     };
@@ -201,7 +201,7 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   }
   expectation.indices = sample(set, output);
   expectation.expected.resize(expectation.indices.size());
-  oracle_.expect(spec, inputs, executed_(), draw.exact, expectation.indices, expectation.expected);
+  oracle_.expect(spec, inputs, execution_(), draw.exact, expectation.indices, expectation.expected);
   add_checksum(expectation, spec, inputs, draw.exact, make_seed(set, output));
   return expectation;
 }
@@ -233,7 +233,7 @@ void Verifier::add_checksum(Expectation& expectation, const TensorSpec& spec, co
 }
 
 void Verifier::check(std::size_t set, const std::string& when, Verification& result) {
-  if (const auto reason = oracle_.cannot_judge(executed_())) {
+  if (const auto reason = oracle_.cannot_judge(execution_())) {
     if (!result.passed) return;
     result.passed = false;
     result.undecided = true;
@@ -253,7 +253,7 @@ void Verifier::check(std::size_t set, const std::string& when, Verification& res
     const TensorSpec& spec = buffers_.specs()[i];
     if (!is_output(spec)) continue;
     const Expectation& expectation = (*state.expected)[next++];
-    const bool by_relations = oracle_.judged_by_relations(spec);
+    const bool by_relations = oracle_.is_judged_by_relations(spec);
     const OutputCheck check = check_output(buffers_.device(), buffers_.tensor(set, i), expectation,
                                            by_relations ? &together[spec.name] : nullptr);
     checked += by_relations ? spec.elements() : expectation.checked();
@@ -279,7 +279,7 @@ std::int64_t Verifier::wrong_elements(std::size_t set, std::size_t output,
   Expectation expectation;
   expectation.indices = std::move(indices);
   expectation.expected.resize(expectation.indices.size());
-  oracle_.expect(spec, inputs(set), executed_(), states_[set].draw.exact, expectation.indices,
+  oracle_.expect(spec, inputs(set), execution_(), states_[set].draw.exact, expectation.indices,
                  expectation.expected);
   return check_output(buffers_.device(), buffers_.tensor(set, output), expectation).wrong_elements;
 }
@@ -323,7 +323,7 @@ void Verifier::judge_relations(std::size_t set, const Outputs& outputs, const st
                                Verification& result) {
   std::vector<std::string> names;
   for (const Relation& relation :
-       oracle_.relations(inputs(set), outputs, executed_(), make_seed(set, 0))) {
+       oracle_.relations(inputs(set), outputs, execution_(), make_seed(set, 0))) {
     names.push_back(relation.name);
     if (result.wrong()) continue;  // the first is the reason
     OutputCheck check;

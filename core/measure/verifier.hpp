@@ -34,9 +34,9 @@ struct VerifierSetup {
 
 class Verifier {
  public:
-  /// `buffers` and `oracle` must outlive the verifier. `executed` returns Operation::executed(), on
-  /// which data and error bounds depend.
-  Verifier(const BufferSets& buffers, const Oracle& oracle, std::function<Executed()> executed,
+  /// `buffers` and `oracle` must outlive the verifier. `executed` returns Operation::execution(),
+  /// on which data and error bounds depend.
+  Verifier(const BufferSets& buffers, const Oracle& oracle, std::function<Execution()> execution,
            const VerifierSetup& setup);
 
   /// Starts a pass of checks: discards all samples and expected values. With `exact`, returns false
@@ -102,7 +102,7 @@ class Verifier {
 
   const BufferSets& buffers_;
   const Oracle& oracle_;
-  std::function<Executed()> executed_;
+  std::function<Execution()> execution_;
   VerifierSetup setup_;
   int magnitude_ = 0;  ///< largest integer of the exact pass
   std::vector<SetState> states_;

@@ -53,7 +53,7 @@ struct LayerTime {
   std::string layer, direction;    ///< "layer1.0.conv1", "bwd_data"; together unique
   std::string operation, problem;  ///< kind and descriptor, as a benchmark of this kind has them
   std::string backend;
-  Executed executed;
+  Execution execution;
   int runs = 1;                 ///< its runs in one run of the workload
   double seconds = 0;           ///< median of one run of the operation
   std::string host_included{};  ///< why that may contain the time of the host; "" if it does not
@@ -110,7 +110,7 @@ class Workload {
   virtual Verification verify_before() = 0;
   /// Checks the results of the last timed iteration, then makes all checks again. Collective.
   virtual Verification verify_after() = 0;
-  virtual Executed executed() const = 0;
+  virtual Execution execution() const = 0;
   /// Amounts of work of one run, by the names of their rates: {"flops_per_s": flops, "bytes_per_s":
   /// bytes, "images_per_s": 32}. A rate is the amount over the median time.
   virtual std::map<std::string, double> work() const = 0;

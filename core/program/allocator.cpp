@@ -30,7 +30,7 @@ constexpr std::array known_allocators{
               {"libjemalloc.so.2", "libjemalloc.so.1", "libjemalloc.so", nullptr},
               "libjemalloc2 of Debian, jemalloc of Spack and conda-forge"}};
 
-const Allocator* known_allocator(const std::string& name) {
+const Allocator* find_allocator(const std::string& name) {
   const auto position =
       std::find_if(known_allocators.begin(), known_allocators.end(),
                    [&](const Allocator& allocator) { return allocator.name == name; });
@@ -47,13 +47,13 @@ std::vector<std::string> allocator_names() {
 
 std::vector<std::string> allocator_libraries(const std::string& allocator) {
   std::vector<std::string> names;
-  if (const Allocator* known = known_allocator(allocator))
+  if (const Allocator* known = find_allocator(allocator))
     for (const char* name : known->libraries)
       if (name != nullptr) names.emplace_back(name);
   return names;
 }
 
-LoadedAllocator loaded_allocator() {
+LoadedAllocator find_loaded_allocator() {
   // The first malloc in the order of the dynamic linker is the one that all libraries call. A
   // mapped library would prove less: a plugin may have brought it for itself.
   Dl_info place{};
@@ -73,9 +73,9 @@ std::optional<Unsupported> allocator_refusal(const Settings& settings,
                                              const LoadedAllocator& loaded,
                                              const std::string& preload) {
   const auto entry = settings.find("allocator");
-  const std::string asked = entry == settings.end() ? system_allocator : entry->second;
-  if (asked == loaded.name) return std::nullopt;
-  const Allocator* const known = known_allocator(asked);
+  const std::string allocator_name = entry == settings.end() ? system_allocator : entry->second;
+  if (allocator_name == loaded.name) return std::nullopt;
+  const Allocator* const known = find_allocator(allocator_name);
   if (known == nullptr)
     throw CaseError(fmt::format(
         "this process has the allocator {} ({}), and the case is one of the system's. Unset "
@@ -85,11 +85,11 @@ std::optional<Unsupported> allocator_refusal(const Settings& settings,
     throw CaseError(fmt::format(
         "LD_PRELOAD asks for {} ({}), but the malloc of this process is that of {}. Install it on "
         "every node ({}).",
-        asked, preload, loaded.file, known->source));
+        allocator_name, preload, loaded.file, known->source));
   return Unsupported{fmt::format(
       "the allocator {} is not loaded (malloc is that of {}). `assay run` preloads it where the "
       "dynamic linker finds {}: install it ({}), or add its folder to LD_LIBRARY_PATH",
-      asked, loaded.file, join(allocator_libraries(asked), ", "), known->source)};
+      allocator_name, loaded.file, join(allocator_libraries(allocator_name), ", "), known->source)};
 }
 
 std::vector<Dimension> all_dimensions(const Benchmark& benchmark) {

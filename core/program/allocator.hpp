@@ -26,7 +26,7 @@ struct LoadedAllocator {
   std::string name;  ///< one of allocator_names()
   std::string file;  ///< the library that defines malloc, without its folder
 };
-LoadedAllocator loaded_allocator();
+LoadedAllocator find_loaded_allocator();
 
 /// The reason why a case with these settings cannot be measured in a process that has the allocator
 /// `loaded` and was started with the LD_PRELOAD `preload`: the case's allocator was not preloaded,

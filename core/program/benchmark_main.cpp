@@ -75,7 +75,7 @@ json record_environment(const Benchmark& benchmark, const std::vector<Case>& cas
     for (const std::string& plugin : benchmark.candidates(selected))
       first.try_emplace(plugin, Options{selected.settings});
   json environment = capture_environment();
-  const LoadedAllocator allocator = loaded_allocator();
+  const LoadedAllocator allocator = find_loaded_allocator();
   add_software(environment, "allocator", {{"name", allocator.name}, {"file", allocator.file}});
   for (const auto& [name, options] : first) {
     const Result<Backend*> backend = plugins.open(name);
@@ -130,14 +130,14 @@ void expect_opened(const Benchmark& benchmark, const Case& selected, Plugins& pl
 
 /// Nothing is prepared in a process that has another allocator than the case says, or that has lost
 /// a plugin; nor on other ranks, which would wait for it.
-Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Case& selected,
-                                           CaseContext& context,
-                                           const std::vector<std::string>& opened) {
+Result<std::unique_ptr<Workload>> prepare_workload(const Benchmark& benchmark, const Case& selected,
+                                                   CaseContext& context,
+                                                   const std::vector<std::string>& opened) {
   throw_on_all(context.ranks, [&] { expect_opened(benchmark, selected, context.plugins, opened); });
   const char* const preload = std::getenv("LD_PRELOAD");
   std::string why;
   throw_on_all(context.ranks, [&] {
-    if (auto refusal = allocator_refusal(selected.settings, loaded_allocator(),
+    if (auto refusal = allocator_refusal(selected.settings, find_loaded_allocator(),
                                          preload == nullptr ? "" : preload))
       why = std::move(refusal->reason);
   });
@@ -205,7 +205,7 @@ class CaseLoop final {
     std::vector<Row> rows;
     for (const Case& selected : cases) {
       journal_.note("begin", {{"id", selected.id}, {"started", utc_now()}});
-      if (speaks_ && request_.talk == Talk::verbose)
+      if (speaks_ && request_.talk == Verbosity::verbose)
         tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), selected.id));
       Row row = make(selected);
       journal_.append({{"event", "row"}, {"row", row}});
@@ -220,7 +220,7 @@ class CaseLoop final {
   Row make(const Case& selected) {
     const std::shared_ptr<const Problem> problem = benchmark_.problem(selected);
     Outcome outcome = run_case(
-        [&] { return prepared(benchmark_, selected, context_, request_.opened); }, ranks_,
+        [&] { return prepare_workload(benchmark_, selected, context_, request_.opened); }, ranks_,
         request_.timing, problem == nullptr ? std::map<std::string, double>{} : problem->amounts());
     if (outcome.timing) share(outcome.timing->contention, ranks_);  // on all ranks or on none
     // Before the row is synced: the other ranks are in the next case already, and may say
@@ -249,11 +249,11 @@ class CaseLoop final {
   }
 
   void show(const Row& row) {
-    if (!request_.google_benchmark && (request_.talk != Talk::quiet || is_wrong(row))) {
+    if (!request_.google_benchmark && (request_.talk != Verbosity::quiet || is_wrong(row))) {
       print_row(with_all_baselines(row, baselines_), benchmark_.row_label(row));
       printed_.push_back(row);
     }
-    if (request_.talk == Talk::verbose) tell(row_details(row));
+    if (request_.talk == Verbosity::verbose) tell(row_details(row));
   }
 
   void tell(const std::string& text) const {
@@ -274,9 +274,9 @@ class CaseLoop final {
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
            const std::string& command, Plugins& plugins) {
   const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
-  const std::vector<Case> all = selected_cases(
+  const std::vector<Case> all = select_cases(
       benchmark, request, plugins, {ranks.size(), ranks.nodes(), request.list ? nullptr : &ranks});
-  const std::vector<Case> cases = filtered_cases(request, planned_cases(request, all));
+  const std::vector<Case> cases = filter_cases(request, plan_cases(request, all));
   expect_same_cases(ranks, cases, request);
   if (request.list) {
     if (speaks) print_cases(benchmark, cases, request);
@@ -308,9 +308,9 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
 
   ExitCode code = exit_code(rows);
   // `assay run`, which gives a plan, judges all launches.
-  const std::string mixed = request.plan.empty() ? mixed_binaries(environment) : "";
+  const std::string mixed = request.plan.empty() ? describe_mixed_binaries(environment) : "";
   if (speaks && !mixed.empty()) tell_mixed(benchmark, mixed);
-  if (ranks.broadcast(mixed.empty() ? 0 : 1) > 0) code = gravest(code, ExitCode::incomparable);
+  if (ranks.broadcast(mixed.empty() ? 0 : 1) > 0) code = find_gravest(code, ExitCode::incomparable);
   if (speaks && !request.out.empty()) {
     RunResult result = make_result(header);
     result.environments.push_back(environment.get<ResultEnvironment>());
@@ -327,10 +327,10 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
 int run(const Benchmark& benchmark, RunRequest& request, const std::string& command) {
   Plugins plugins;
   const std::unique_ptr<Communicator> ranks =
-      request.all_ranks ? launched_ranks(plugins) : benchmark.connect(plugins);
+      request.all_ranks ? connect_launched_ranks(plugins) : benchmark.connect(plugins);
   // A benchmark of one process under a launcher of several: one measures, the others would only be
   // in its way.
-  if (ranks->size() == 1 && launched().rank > 0) return 0;
+  if (ranks->size() == 1 && read_launch_info().rank > 0) return 0;
   if (ranks->size() == 1) return run_on(*ranks, benchmark, request, command, plugins);
   InputFaults faults(*ranks);
   try {
@@ -348,14 +348,14 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
 }  // namespace
 
 int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv) {
-  return guarded_main("assay-" + benchmark.name(), [&] {
+  return run_guarded("assay-" + benchmark.name(), [&] {
     int exit = -1;
     RunRequest request;
     try {
       request = parse_benchmark_options(benchmark, argc, argv, exit);
       expect_launches_possible(request);
     } catch (const InputError&) {
-      if (launched().rank == 0) throw;
+      if (read_launch_info().rank == 0) throw;
       // Rank 0 tells it. A launcher ends all processes when one has failed: not before that.
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
       return static_cast<int>(ExitCode::usage);

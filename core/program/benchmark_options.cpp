@@ -17,10 +17,10 @@ namespace assay {
 namespace {
 
 /// A number as --help shows it: "20000000", "0.01".
-std::string shown(double number) { return fmt::format("{}", number); }
+std::string number_text(double number) { return fmt::format("{}", number); }
 
 /// "ranks-per-node" of ranks_per_node.
-std::string dashed(std::string name) {
+std::string add_dashes(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
 }
@@ -44,7 +44,7 @@ Flag make_flag(const Dimension& axis) {
             axis.values};
   const std::vector<std::string> names = axis.flags.empty() ? std::vector{axis.name} : axis.flags;
   for (const std::string& name : names)
-    for (const std::string& written : {"--" + dashed(name), "--" + name})
+    for (const std::string& written : {"--" + add_dashes(name), "--" + name})
       if (written != flag.name &&
           std::find(flag.aliases.begin(), flag.aliases.end(), written) == flag.aliases.end())
         flag.aliases.push_back(written);
@@ -54,8 +54,9 @@ Flag make_flag(const Dimension& axis) {
 std::vector<Flag> timing_flags() {
   const RunRequest standard;
   return {
-      {"--max-time", max_time_help, "S", shown(standard.timing.max_time)},
-      {"--precision-target", precision_target_help, "X", shown(standard.timing.precision_target)},
+      {"--max-time", max_time_help, "S", number_text(standard.timing.max_time)},
+      {"--precision-target", precision_target_help, "X",
+       number_text(standard.timing.precision_target)},
       {"--min-samples", min_samples_help, "N", std::to_string(standard.timing.min_samples)},
       {"--burn", burn_help, "S", "none"},
       {"--launches", "run all cases in N new processes one after the other; --out holds all rows",
@@ -65,7 +66,8 @@ std::vector<Flag> timing_flags() {
 
 const std::vector<Flag>& checking_flags() {
   static const std::vector<Flag> flags{
-      {"--reference-budget", reference_budget_help, "N", shown(RunRequest{}.reference_budget)},
+      {"--reference-budget", reference_budget_help, "N",
+       number_text(RunRequest{}.reference_budget)},
       {"--required", "unsupported counts as failed (exit code 7)"}};
   return flags;
 }
@@ -118,44 +120,45 @@ const std::vector<Flag>& flags_of_assay_run() {
 
 /// Sets `target` from a numeric flag; whether it was given.
 template <class Target, class Parse>
-bool set_number(const Given& given, const std::string& flag, Target& target, const Parse& parse) {
-  if (!given.contains(flag)) return false;
-  target = static_cast<Target>(parse("--" + flag, *read_value(given, flag)));
+bool set_number(const Arguments& arguments, const std::string& flag, Target& target,
+                const Parse& parse) {
+  if (!arguments.contains(flag)) return false;
+  target = static_cast<Target>(parse("--" + flag, *read_value(arguments, flag)));
   return true;
 }
 
-void set_numbers(RunRequest& request, const Given& given) {
+void set_numbers(RunRequest& request, const Arguments& arguments) {
   const auto whole = [](std::uint64_t least, std::uint64_t most) {
     return [=](const std::string& name, const std::string& text) {
       return whole_number(name, text, least, most);
     };
   };
   TimingOptions& timing = request.timing;
-  request.max_time_given = set_number(given, "max-time", timing.max_time, seconds_number);
+  request.max_time_given = set_number(arguments, "max-time", timing.max_time, seconds_number);
   request.precision_target_given =
-      set_number(given, "precision-target", timing.precision_target, precision_target_number);
+      set_number(arguments, "precision-target", timing.precision_target, precision_target_number);
   request.min_samples_given =
-      set_number(given, "min-samples", timing.min_samples, whole(1, most_samples));
-  set_number(given, "burn", timing.burn, seconds_number);
-  set_number(given, "seed", request.seed, whole(0, UINT64_MAX));
-  set_number(given, "reference-budget", request.reference_budget, reference_budget_number);
-  set_number(given, "launches", request.launches, whole(1, 10000));
-  set_number(given, "launch", request.launch, whole(0, 1000000));
-  set_number(given, "attempt", request.attempt, whole(0, 1000000));
+      set_number(arguments, "min-samples", timing.min_samples, whole(1, most_samples));
+  set_number(arguments, "burn", timing.burn, seconds_number);
+  set_number(arguments, "seed", request.seed, whole(0, UINT64_MAX));
+  set_number(arguments, "reference-budget", request.reference_budget, reference_budget_number);
+  set_number(arguments, "launches", request.launches, whole(1, 10000));
+  set_number(arguments, "launch", request.launch, whole(0, 1000000));
+  set_number(arguments, "attempt", request.attempt, whole(0, 1000000));
 }
 
 /// A flag that changes nothing here is a slip, and is reported.
 void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axes,
-                    const Given& given) {
+                    const Arguments& arguments) {
   if (!request.suite.empty())
     for (const Dimension& axis : axes)
       if (request.chosen.contains(axis.name) && !axis.traits.over_suite)
         throw InputError(fmt::format(
             "--suite and --{} exclude each other (a suite names its own cases). Use one of them.",
-            dashed(axis.name)));
+            add_dashes(axis.name)));
   if (request.suite.empty())
     for (const char* flag : {"plan", "suite-hash", "cases-hash"})
-      if (given.contains(flag))
+      if (arguments.contains(flag))
         throw InputError(fmt::format(
             "--{} goes with --suite (it is about the cases of one). Give both, or neither.", flag));
   if (request.list)
@@ -163,18 +166,19 @@ void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axe
          {"out", "format", "benchmark_format", "benchmark_out", "baseline", "journal", "max-time",
           "min-samples", "precision-target", "burn", "reference-budget", "seed", "launches",
           "launch", "attempt", "quiet", "verbose"})
-      if (given.contains(flag))
+      if (arguments.contains(flag))
         throw InputError(fmt::format(
             "--{} cannot be used with --list (nothing is run). Leave one of them out.", flag));
   if (request.json && !request.list)
     throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
-  if (given.contains("launches") && (request.google_benchmark || !request.benchmark_out.empty()))
+  if (arguments.contains("launches") &&
+      (request.google_benchmark || !request.benchmark_out.empty()))
     throw InputError(
         "--launches cannot be used with JSON of Google Benchmark (which has the rows of one "
         "process). Use --out FILE.");
-  if (given.contains("launches"))
+  if (arguments.contains("launches"))
     for (const char* flag : {"plan", "journal", "launch", "attempt"})
-      if (given.contains(flag))
+      if (arguments.contains(flag))
         throw InputError(
             fmt::format("--{} cannot be used with --launches (each launch gets its own). Leave one "
                         "of them out.",
@@ -184,7 +188,7 @@ void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axe
 }  // namespace
 
 std::string flag_name(const Dimension& axis) {
-  return dashed(axis.flags.empty() ? axis.name : axis.flags.front());
+  return add_dashes(axis.flags.empty() ? axis.name : axis.flags.front());
 }
 
 std::vector<Example> Benchmark::examples() const {
@@ -206,12 +210,12 @@ Command benchmark_command(const Benchmark& benchmark) {
   });
   const Flag suite{"--suite", "run the cases of this benchmark in a suite (name or file) instead",
                    "SUITE"};
-  for (Flag& flag : grouped({{"Problem", {suite}},
-                             {"Timing", timing_flags()},
-                             {"Checks", checking_flags()},
-                             {output_group, output_flags()},
-                             {"As in Google Benchmark", benchmark_flags()},
-                             {"Used by `assay run`", flags_of_assay_run()}}))
+  for (Flag& flag : group_flags({{"Problem", {suite}},
+                                 {"Timing", timing_flags()},
+                                 {"Checks", checking_flags()},
+                                 {output_group, output_flags()},
+                                 {"As in Google Benchmark", benchmark_flags()},
+                                 {"Used by `assay run`", flags_of_assay_run()}}))
     flags.push_back(std::move(flag));
   Command command{
       "assay-" + benchmark.name(),
@@ -230,42 +234,44 @@ Command benchmark_command(const Benchmark& benchmark) {
 RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv,
                                    int& exit) {
   RunRequest request;
-  const std::optional<Given> parsed = parse_command(benchmark_command(benchmark), argc, argv, exit);
+  const std::optional<Arguments> parsed =
+      parse_command(benchmark_command(benchmark), argc, argv, exit);
   if (!parsed) return request;
-  const Given& given = *parsed;
+  const Arguments& arguments = *parsed;
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   for (const Dimension& axis : axes)
-    if (const auto entry = given.find(flag_name(axis));
-        entry != given.end() && !axis.traits.determined)
+    if (const auto entry = arguments.find(flag_name(axis));
+        entry != arguments.end() && !axis.traits.determined)
       request.chosen[axis.name] = entry->second;
-  if (const auto entry = given.find("baseline"); entry != given.end())
+  if (const auto entry = arguments.find("baseline"); entry != arguments.end())
     request.baselines = entry->second;
   else
     try {
-      request.baselines = prescribed_baselines(benchmark.name(), request.chosen);
+      request.baselines = list_prescribed_baselines(benchmark.name(), request.chosen);
     } catch (const InputError& error) {
       throw InputError(std::string("--conform: ") + error.what());
     }
-  request.suite = read_value(given, "suite").value_or("");
-  request.plan = read_value(given, "plan").value_or("");
-  request.journal = read_value(given, "journal").value_or("");
-  request.suite_hash = read_value(given, "suite-hash").value_or("");
-  request.cases_hash = read_value(given, "cases-hash").value_or("");
-  if (const auto entry = given.find("opened"); entry != given.end()) request.opened = entry->second;
-  request.out = read_value(given, "out").value_or("");
-  request.all_ranks = given.contains("all-ranks");
-  request.required = given.contains("required");
-  request.ids_alone = given.contains("benchmark_list_tests");
-  request.list = given.contains("list") || request.ids_alone;
-  request.filter = read_value(given, "benchmark_filter").value_or("");
+  request.suite = read_value(arguments, "suite").value_or("");
+  request.plan = read_value(arguments, "plan").value_or("");
+  request.journal = read_value(arguments, "journal").value_or("");
+  request.suite_hash = read_value(arguments, "suite-hash").value_or("");
+  request.cases_hash = read_value(arguments, "cases-hash").value_or("");
+  if (const auto entry = arguments.find("opened"); entry != arguments.end())
+    request.opened = entry->second;
+  request.out = read_value(arguments, "out").value_or("");
+  request.all_ranks = arguments.contains("all-ranks");
+  request.required = arguments.contains("required");
+  request.ids_alone = arguments.contains("benchmark_list_tests");
+  request.list = arguments.contains("list") || request.ids_alone;
+  request.filter = read_value(arguments, "benchmark_filter").value_or("");
   request.google_benchmark =
-      read_choice(given, "format", formats) == formats.back() ||
-      read_choice(given, "benchmark_format", benchmark_formats) == benchmark_formats.back();
-  request.benchmark_out = read_value(given, "benchmark_out").value_or("");
-  request.json = given.contains("json");
-  request.talk = read_talk(given);
-  set_numbers(request, given);
-  refuse_useless(request, axes, given);
+      read_choice(arguments, "format", formats) == formats.back() ||
+      read_choice(arguments, "benchmark_format", benchmark_formats) == benchmark_formats.back();
+  request.benchmark_out = read_value(arguments, "benchmark_out").value_or("");
+  request.json = arguments.contains("json");
+  request.talk = read_verbosity(arguments);
+  set_numbers(request, arguments);
+  refuse_useless(request, axes, arguments);
   return request;
 }
 

@@ -80,7 +80,7 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
   }
   operation.bind(bound);
   const auto seconds = least_seconds(operation, std::get<Device*>(device)->stream());
-  if (seconds) place->second = operation.executed().numbers.at(fma ? "flops" : "bytes") / *seconds;
+  if (seconds) place->second = operation.execution().numbers.at(fma ? "flops" : "bytes") / *seconds;
   return place->second;
 }
 
@@ -88,7 +88,8 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
 std::optional<double> CeilingProbe::peak(const Row& row, int threads) {
   const std::string precision = arithmetic_name(row.parameter("precision"));
   std::optional<double> own = rate(true, precision, threads);
-  if (row.executed && row.executed->compute == "fp32" && precision != "fp32" && precision != "fp64")
+  if (row.execution && row.execution->compute == "fp32" && precision != "fp32" &&
+      precision != "fp64")
     if (const auto other = rate(true, "fp32", threads); other && (!own || *other > *own))
       own = other;
   return own;

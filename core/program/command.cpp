@@ -27,7 +27,7 @@ std::vector<std::string> Flag::names() const {
   return all;
 }
 
-std::vector<Flag> grouped(
+std::vector<Flag> group_flags(
     const std::vector<std::pair<std::string, std::vector<Flag>>>& flags_by_group) {
   std::vector<Flag> all;
   for (const auto& [group, flags] : flags_by_group)
@@ -55,13 +55,13 @@ Flag out_flag() {
   return {"--out", "write to this file", "FILE", "stdout", false, false, output_group};
 }
 
-Talk read_talk(const Given& given) {
-  const bool quiet = given.contains("quiet"), verbose = given.contains("verbose");
+Verbosity read_verbosity(const Arguments& arguments) {
+  const bool quiet = arguments.contains("quiet"), verbose = arguments.contains("verbose");
   if (quiet && verbose)
     throw InputError(
         "--quiet and --verbose exclude each other (one prints less, one more). "
         "Give one of them.");
-  return quiet ? Talk::quiet : verbose ? Talk::verbose : Talk::normal;
+  return quiet ? Verbosity::quiet : verbose ? Verbosity::verbose : Verbosity::normal;
 }
 
 }  // namespace assay

@@ -29,7 +29,7 @@ struct Flag {
 };
 
 /// The flags of several headings, in this order.
-std::vector<Flag> grouped(
+std::vector<Flag> group_flags(
     const std::vector<std::pair<std::string, std::vector<Flag>>>& flags_by_group);
 
 /// A command line that works as printed, and its explanation.
@@ -38,14 +38,14 @@ struct Example {
 };
 
 /// The given values by name of flag, without dashes. A switch has one empty value.
-using Given = std::map<std::string, std::vector<std::string>>;
+using Arguments = std::map<std::string, std::vector<std::string>>;
 
 /// A program, or a subcommand of `assay`.
 struct Command {
   std::string name;
   std::string help;  ///< lists of commands show its first line alone
   std::vector<Flag> flags;
-  std::function<int(const Given&)> run{};
+  std::function<int(const Arguments&)> run{};
   std::vector<Example> examples{};
   std::string exit_codes{};
   std::string group{};  ///< heading in the list of commands; empty: "Subcommands"
@@ -62,7 +62,7 @@ Flag verbose_flag();
 Flag format_flag(const std::vector<std::string>& choices);
 Flag out_flag();
 /// The amount of output, chosen by -q and -v. InputError if both are given.
-enum class Talk { quiet, normal, verbose };
-Talk read_talk(const Given& given);
+enum class Verbosity { quiet, normal, verbose };
+Verbosity read_verbosity(const Arguments& arguments);
 
 }  // namespace assay

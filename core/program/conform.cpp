@@ -30,7 +30,7 @@ bool names_benchmark(const json& suite, const std::string& benchmark) {
 }
 
 /// The only group of a benchmark, whose keys have one value each.
-json prescribed_group(const std::string& benchmark, const std::filesystem::path& file) {
+json find_prescribed_group(const std::string& benchmark, const std::filesystem::path& file) {
   const json suite = read_suite(file);
   json only;
   std::size_t index = 0;
@@ -56,7 +56,7 @@ std::string to_text(const json& value) {
 }
 
 /// "" where none is chosen. InputError for one that prescribes nothing for the benchmark.
-std::string chosen_procurement(const std::string& benchmark,
+std::string choose_procurement(const std::string& benchmark,
                                const std::map<std::string, std::vector<std::string>>& chosen) {
   const auto entry = chosen.find("conform");
   if (entry == chosen.end() || entry->second == std::vector<std::string>{conform_none}) return "";
@@ -64,7 +64,7 @@ std::string chosen_procurement(const std::string& benchmark,
     throw InputError("one procurement can be conformed to at a time. Give one.");
   const std::vector<std::string> known = procurements(benchmark);
   if (std::find(known.begin(), known.end(), entry->second.front()) == known.end())
-    throw InputError(unknown_name("procurement", entry->second.front(), known));
+    throw InputError(explain_unknown_name("procurement", entry->second.front(), known));
   return entry->second.front();
 }
 
@@ -81,9 +81,9 @@ std::vector<std::string> procurements(const std::string& benchmark) {
   return names;
 }
 
-std::vector<std::string> prescribed_baselines(
+std::vector<std::string> list_prescribed_baselines(
     const std::string& benchmark, const std::map<std::string, std::vector<std::string>>& chosen) {
-  const std::string procurement = chosen_procurement(benchmark, chosen);
+  const std::string procurement = choose_procurement(benchmark, chosen);
   if (procurement.empty()) return {};
   const json suite = read_suite(find_file(procurement));
   return suite.value("baseline", std::vector<std::string>{});
@@ -91,9 +91,9 @@ std::vector<std::string> prescribed_baselines(
 
 std::string add_prescribed(const std::string& benchmark,
                            std::map<std::string, std::vector<std::string>>& chosen) {
-  const std::string procurement = chosen_procurement(benchmark, chosen);
+  const std::string procurement = choose_procurement(benchmark, chosen);
   if (procurement.empty()) return "";
-  const json group = prescribed_group(benchmark, find_file(procurement));
+  const json group = find_prescribed_group(benchmark, find_file(procurement));
   for (const auto& [name, value] : group.items()) {
     if (is_about_group(name) || name == "conform") continue;
     const std::vector<std::string> only{to_text(value)};

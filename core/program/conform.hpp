@@ -16,7 +16,7 @@ std::vector<std::string> procurements(const std::string& benchmark);
 
 /// The baselines that the chosen procurement names. `chosen`: values by dimension, of which
 /// "conform" is the procurement. Empty if none is chosen.
-std::vector<std::string> prescribed_baselines(
+std::vector<std::string> list_prescribed_baselines(
     const std::string& benchmark, const std::map<std::string, std::vector<std::string>>& chosen);
 /// Adds to `chosen` the values that the chosen procurement prescribes for a benchmark; other
 /// dimensions are not changed. Returns the note of the prescribed case. Does nothing if no

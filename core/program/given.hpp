@@ -11,40 +11,40 @@
 namespace assay {
 
 /// The single value of a flag, or nothing.
-std::optional<std::string> read_value(const Given& given, const std::string& flag);
-std::vector<std::string> read_values(const Given& given, const std::string& flag);
+std::optional<std::string> read_value(const Arguments& arguments, const std::string& flag);
+std::vector<std::string> read_values(const Arguments& arguments, const std::string& flag);
 /// The value of a flag as a positive finite number of seconds. InputError, naming the flag, for
 /// anything else.
-std::optional<double> read_seconds(const Given& given, const std::string& flag);
+std::optional<double> read_seconds(const Arguments& arguments, const std::string& flag);
 /// The value of a flag as a whole number from `least` to `most`. InputError, naming the flag, for
 /// anything else.
-std::optional<std::uint64_t> read_whole_number(const Given& given, const std::string& flag,
+std::optional<std::uint64_t> read_whole_number(const Arguments& arguments, const std::string& flag,
                                                std::uint64_t least, std::uint64_t most);
 /// The value of a flag, one of `valid`; the first of these where the flag is not given. InputError
 /// with the nearest name.
-std::string read_choice(const Given& given, const std::string& flag,
+std::string read_choice(const Arguments& arguments, const std::string& flag,
                         const std::vector<std::string>& valid);
 /// The value of a flag as a number from `least` to `most`. InputError, naming the flag, for
 /// anything else.
-std::optional<double> read_number(const Given& given, const std::string& flag, double least,
+std::optional<double> read_number(const Arguments& arguments, const std::string& flag, double least,
                                   double most);
 
 /// The command line, for the record: `command`, the values of `positional` in this order, then the
 /// flags by name: "assay run smoke --launches 3".
 std::string command_line(const std::string& command, const std::vector<std::string>& positional,
-                         const Given& given);
+                         const Arguments& arguments);
 
 /// check_output for each of `flags` that is given. InputError also if two of them name the same
 /// file.
-void check_outputs(const Given& given, const std::vector<std::string>& flags,
+void check_outputs(const Arguments& arguments, const std::vector<std::string>& flags,
                    const std::vector<std::string>& inputs);
 /// InputError if any of `flags` is given, naming the first: "--out cannot be used with --list
 /// (nothing is run). Leave one of them out."
-void refuse_flags(const Given& given, const std::vector<std::string>& flags,
+void refuse_flags(const Arguments& arguments, const std::vector<std::string>& flags,
                   const std::string& other, const std::string& why);
 
 /// Writes `text` to the file of --out (through a temporary file that is synced and renamed), else
 /// to stdout.
-void emit(const Given& given, const std::string& text);
+void emit(const Arguments& arguments, const std::string& text);
 
 }  // namespace assay

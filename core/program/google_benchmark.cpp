@@ -59,7 +59,7 @@ Run make_error_run(const Row& row, int index) {
 }
 
 std::string make_label(const Row& row) {
-  std::string label = row.executed->implementation;
+  std::string label = row.execution->implementation;
   if (const std::string mark = choose_mark(row); !mark.empty())
     label += (label.empty() ? "" : "; ") + std::string(explain_mark(mark));
   return label;

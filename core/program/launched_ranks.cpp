@@ -9,8 +9,8 @@
 
 namespace assay {
 
-std::unique_ptr<Communicator> launched_ranks(Plugins& plugins) {
-  const Launched start = launched();
+std::unique_ptr<Communicator> connect_launched_ranks(Plugins& plugins) {
+  const LaunchInfo start = read_launch_info();
   if (start.size == 1) return serial_communicator();
   const std::unique_ptr<Communicator> alone = serial_communicator();
   std::vector<std::string> reasons;

@@ -10,6 +10,6 @@ namespace assay {
 /// Connects the launched processes with the first transport that can, of those that declare
 /// LAUNCHED (cmake/AssayBackend.cmake). Without a launcher, returns the serial communicator.
 /// CaseError, with the reason of each transport, if none can.
-std::unique_ptr<Communicator> launched_ranks(Plugins& plugins);
+std::unique_ptr<Communicator> connect_launched_ranks(Plugins& plugins);
 
 }  // namespace assay

@@ -32,11 +32,11 @@ namespace {
 
 /// Tells where the finished rows are, and how they become a result; "" if none is finished: the
 /// journal is then removed.
-std::string told_where_rows_are(const std::optional<fs::path>& journal) {
+std::string tell_where_rows_are(const std::optional<fs::path>& journal) {
   if (!journal) return "";
   const std::vector<json> events = read_journal(*journal);
   if (std::ranges::any_of(events, [](const json& event) { return event.at("event") == "row"; }))
-    return where_rows_are(*journal);
+    return describe_rows_place(*journal);
   std::error_code stays;
   fs::remove(*journal, stays);
   return "";
@@ -74,9 +74,9 @@ class HeldSignals final {
     while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
       // Until a signal has come nothing wakes a processor that the child is timed on.
       const int number =
-          told_ == 0 ? sigwaitinfo(&held_, nullptr) : sigtimedwait(&held_, nullptr, &moment);
-      if (number > 0 && number != SIGCHLD) kill(child, told_ = number);
-      if (told_ != 0 && --patience == 0) kill(child, SIGKILL);
+          signal_ == 0 ? sigwaitinfo(&held_, nullptr) : sigtimedwait(&held_, nullptr, &moment);
+      if (number > 0 && number != SIGCHLD) kill(child, signal_ = number);
+      if (signal_ != 0 && --patience == 0) kill(child, SIGKILL);
     }
     if (ended < 0) throw std::system_error(errno, std::generic_category(), "waitpid");
     return status;
@@ -84,17 +84,17 @@ class HeldSignals final {
 
   /// Ends this process by the signal that has come, if one has.
   void end_if_told(const std::string& program, const std::optional<fs::path>& journal) const {
-    if (told_ == 0) return;
-    if (!told_where_rows_are(journal).empty()) std::cerr << recovery_note(program, *journal);
+    if (signal_ == 0) return;
+    if (!tell_where_rows_are(journal).empty()) std::cerr << recovery_note(program, *journal);
     remove_temporaries();
-    std::signal(told_, SIG_DFL);
+    std::signal(signal_, SIG_DFL);
     release();
-    raise(told_);
+    raise(signal_);
   }
 
  private:
   sigset_t held_{}, before_{};
-  int told_ = 0;
+  int signal_ = 0;
 };
 
 /// Runs this executable with other arguments until it ends; its wait status.
@@ -120,7 +120,7 @@ int status_of_child(const std::string& name, const std::vector<std::string>& arg
   return signals.wait_for(child);
 }
 
-bool ended(const std::vector<json>& events, int launch) {
+bool has_ended(const std::vector<json>& events, int launch) {
   return std::any_of(events.begin(), events.end(), [&](const json& event) {
     return event.at("event") == "end" && event.at("launch") == launch;
   });
@@ -158,7 +158,7 @@ void check_files(const Benchmark& benchmark, const RunRequest& request) {
 }  // namespace
 
 void expect_launches_possible(const RunRequest& request) {
-  if (const Launched start = launched(); request.launches > 1 && start.size > 1)
+  if (const LaunchInfo start = read_launch_info(); request.launches > 1 && start.size > 1)
     throw InputError(fmt::format(
         "--launches cannot be used under a launcher ({} has started {} processes, and a new launch "
         "is a new start of all of them). Use `assay run SUITE --launches {} --launcher ...`.",
@@ -169,9 +169,9 @@ std::vector<std::string> launch_arguments(const Benchmark& benchmark, int argc,
                                           const char* const* argv) {
   int exit = -1;
   std::vector<std::string> arguments;
-  const auto given = parse_command(benchmark_command(benchmark), argc, argv, exit);
-  if (!given) return arguments;
-  for (const auto& [flag, values] : *given) {
+  const auto flags = parse_command(benchmark_command(benchmark), argc, argv, exit);
+  if (!flags) return arguments;
+  for (const auto& [flag, values] : *flags) {
     if (flag == "launches" || flag == "out") continue;
     arguments.push_back("--" + flag);
     if (const std::string text = join(values, ","); !text.empty()) arguments.push_back(text);
@@ -196,7 +196,7 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
   ExitCode code = ExitCode::ok;
   for (int launch = 0; launch < request.launches; ++launch) {
     const std::string name = fmt::format("launch {} of {}", launch + 1, request.launches);
-    if (request.talk != Talk::quiet) std::cerr << program << ": " << name << std::endl;
+    if (request.talk != Verbosity::quiet) std::cerr << program << ": " << name << std::endl;
     std::vector<std::string> words = arguments;
     words.insert(words.end(), {"--launch", std::to_string(launch)});
     if (journal) words.insert(words.end(), {"--journal", journal->string()});
@@ -209,14 +209,14 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
       if (journal && launch == 0) fs::remove(*journal, stays);
       return static_cast<int>(its_code);
     }
-    if (signalled || (journal && !ended(read_journal(*journal), launch)))
+    if (signalled || (journal && !has_ended(read_journal(*journal), launch)))
       throw CaseError(fmt::format("{} {} before its last case.{}", name,
                                   signalled
                                       ? fmt::format("was killed by signal {} ({})",
                                                     WTERMSIG(status), strsignal(WTERMSIG(status)))
                                       : fmt::format("ended with exit code {}", WEXITSTATUS(status)),
-                                  told_where_rows_are(journal)));
-    code = gravest(code, its_code);
+                                  tell_where_rows_are(journal)));
+    code = find_gravest(code, its_code);
   }
   if (!journal) return static_cast<int>(code);
   write_result(assemble_result(read_journal(*journal), header), request);

@@ -34,22 +34,22 @@ std::function<std::unique_ptr<Oracle>(const Problem&)> of_problems(
 
 class LayerBenchmark final : public OperationBenchmark {
  public:
-  explicit LayerBenchmark(LayerOperation operation) : of_(std::move(operation)) {}
-  std::string name() const override { return of_.name; }
-  std::string description() const override { return of_.description; }
+  explicit LayerBenchmark(LayerOperation operation) : operation_(std::move(operation)) {}
+  std::string name() const override { return operation_.name; }
+  std::string description() const override { return operation_.description; }
   /// Direction, variants, precision, backend, algorithm, problem, cache, threads, layout, device:
   /// without what the operation does not have.
   std::vector<Dimension> dimensions() const override;
   std::string canonical(const std::string& descriptor) const override;
   std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
-    return of_.make(settings.at("problem"), settings);
+    return operation_.make(settings.at("problem"), settings);
   }
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
-    return of_.oracle(problem);
+    return operation_.oracle(problem);
   }
 
  private:
-  LayerOperation of_;
+  LayerOperation operation_;
 };
 
 }  // namespace assay

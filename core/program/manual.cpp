@@ -205,7 +205,7 @@ std::string in_lines(const std::string& text, std::size_t width) {
 namespace {
 
 /// The lines of `text` with this indent.
-std::string indented(const std::string& text, std::size_t width, const std::string& indent) {
+std::string indent_text(const std::string& text, std::size_t width, const std::string& indent) {
   std::string lines;
   for (const std::string& line : split(in_lines(text, width - indent.size()), '\n'))
     lines += indent + line + "\n";
@@ -253,7 +253,7 @@ std::string make_footer(const Command& command, std::optional<std::size_t> termi
   for (const Example& example : command.examples) {
     if (text.empty()) text = "Examples:\n";
     text += terminal ? in_shell_lines(example.line, *terminal) +
-                           indented(example.meaning, *terminal, "      ")
+                           indent_text(example.meaning, *terminal, "      ")
                      : fmt::format("  {}\n      {}\n", example.line, example.meaning);
   }
   if (!command.exit_codes.empty())
@@ -277,7 +277,7 @@ std::optional<std::string> manual_asked_for(const Command& program,
   if (!format) return std::nullopt;
   if (std::find(help_as_flag.choices.begin(), help_as_flag.choices.end(), *format) ==
       help_as_flag.choices.end())
-    throw InputError(unknown_name(help_as_flag.name, *format, help_as_flag.choices));
+    throw InputError(explain_unknown_name(help_as_flag.name, *format, help_as_flag.choices));
   if (*format == "bash") return bash_completion(program, commands);
   const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& each) {
     return each.name == std::string_view(argv[1]);

@@ -13,9 +13,9 @@ namespace assay {
 std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const { return serial_communicator(); }
 
 std::vector<double> Benchmark::working_sets(const Case& selected) const {
-  const std::shared_ptr<const Problem> asked = problem(selected);
-  if (asked == nullptr || !(asked->bytes() > 0)) return {};
-  return {asked->bytes()};
+  const std::shared_ptr<const Problem> case_problem = problem(selected);
+  if (case_problem == nullptr || !(case_problem->bytes() > 0)) return {};
+  return {case_problem->bytes()};
 }
 
 Case make_case(const Benchmark& benchmark, Settings settings, const RankCount& started) {

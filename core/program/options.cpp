@@ -35,26 +35,26 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 }
 
 /// CLI11's words for what was left out, as PROBLEM (WHY). SUGGESTION.
-std::string explained(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string told = error.what();
+std::string explain_error(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string complaint = error.what();
   std::string program = app.get_name();
   for (const CLI::App* up = app.get_parent(); up != nullptr; up = up->get_parent())
     program = up->get_name() + " " + program;
   const std::string help = ". See " + program + " --help.";
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    const std::string name = told.substr(0, told.find(" is required"));
+    const std::string name = complaint.substr(0, complaint.find(" is required"));
     if (const CLI::Option* option = app.get_option_no_throw(name))
       return name + " is missing (" + option->get_description() + ")" + help;
     return "no command was given" + help;
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    const std::string name = told.substr(0, told.find(':'));
+    const std::string name = complaint.substr(0, complaint.find(':'));
     if (const CLI::Option* option = app.get_option_no_throw(name))
       return option->count() > 1
                  ? name + " was given more than once (it has one value). Give it once."
                  : name + " needs a value. Use " + name + " " + option->get_type_name() + ".";
   }
-  return told + help;
+  return complaint + help;
 }
 
 [[noreturn]] void refuse_empty(const std::string& name) {
@@ -106,15 +106,15 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
     for (const std::string& extra : extras)
       if (extra.starts_with("-"))
         throw InputError(
-            unknown_name("flag", extra.substr(0, extra.find('=')), flag_names(*where)) +
+            explain_unknown_name("flag", extra.substr(0, extra.find('=')), flag_names(*where)) +
             " See --help.");
     std::vector<std::string> commands;
     for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
     if (!extras.empty() && where == &app && !commands.empty())
-      throw InputError(unknown_name("command", extras.front(), commands) + " See --help.");
+      throw InputError(explain_unknown_name("command", extras.front(), commands) + " See --help.");
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
       throw InputError("unexpected argument '" + extras.front() + "'. See --help.");
-    throw InputError(explained(*where, error));
+    throw InputError(explain_error(*where, error));
   }
   for (const CLI::App* where = &app; where != nullptr;
        where = where->get_subcommands().empty() ? nullptr : where->get_subcommands().front())
@@ -124,9 +124,10 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
 
 /// CLI11's delimiter drops empty values silently; "--precision fp32,,bf16" is a slip and is
 /// reported.
-std::vector<std::string> commas(const std::string& flag, const std::vector<std::string>& given) {
+std::vector<std::string> commas(const std::string& flag,
+                                const std::vector<std::string>& arguments) {
   std::vector<std::string> values;
-  for (const std::string& text : given)
+  for (const std::string& text : arguments)
     for (const std::string& value : split(text, ',')) {
       if (value.empty())
         throw InputError("empty value in " + flag + " '" + text +
@@ -196,17 +197,17 @@ class Flags {
         ->group("General");
   }
 
-  Given given() const {
-    Given given;
+  Arguments arguments() const {
+    Arguments arguments;
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const Flag& flag = command_.flags[i];
       if (options_[i]->count() == 0 || (flag.is_switch() && !is_on(*options_[i]))) continue;
       std::vector<std::string> values = values_[i];
       if (flag.is_switch()) values = {""};
       if (!flag.positional() && flag.many) values = commas(flag.name, values);
-      given[flag.positional() ? flag.name : flag.name.substr(2)] = std::move(values);
+      arguments[flag.positional() ? flag.name : flag.name.substr(2)] = std::move(values);
     }
-    return given;
+    return arguments;
   }
 
  private:
@@ -244,13 +245,13 @@ void name_version(CLI::App& app) {
 }
 
 Command help_command(const CLI::App& app, const std::vector<std::string>& names) {
-  const auto run = [&app, names](const Given& given) {
+  const auto run = [&app, names](const Arguments& arguments) {
     const CLI::App* shown = &app;
     std::string name = app.get_name();
-    if (const auto asked = given.find("COMMAND"); asked != given.end()) {
-      const std::string& command = asked->second.front();
+    if (const auto command_name = arguments.find("COMMAND"); command_name != arguments.end()) {
+      const std::string& command = command_name->second.front();
       if (std::find(names.begin(), names.end(), command) == names.end())
-        throw InputError(unknown_name("command", command, names) + " See --help.");
+        throw InputError(explain_unknown_name("command", command, names) + " See --help.");
       shown = app.get_subcommand(command);
       name += " " + command;
     }
@@ -268,8 +269,8 @@ Command help_command(const CLI::App& app, const std::vector<std::string>& names)
 
 }  // namespace
 
-std::optional<Given> parse_command(const Command& program, int argc, const char* const* argv,
-                                   int& exit) {
+std::optional<Arguments> parse_command(const Command& program, int argc, const char* const* argv,
+                                       int& exit) {
   if (const auto text = manual_asked_for(program, {}, argc, argv)) {
     std::cout << *text;
     exit = 0;
@@ -280,12 +281,12 @@ std::optional<Given> parse_command(const Command& program, int argc, const char*
   name_version(app);
   exit = parse(app, argc, argv);
   if (exit >= 0) return std::nullopt;
-  return flags.given();
+  return flags.arguments();
 }
 
 int command_main(const Command& program, const std::vector<Command>& commands, int argc,
                  const char* const* argv) {
-  return guarded_main(program.name, [&] {
+  return run_guarded(program.name, [&] {
     environment::unbind_this_thread();
     CLI::App app(program.help, program.name);
     app.require_subcommand(1);
@@ -308,12 +309,12 @@ int command_main(const Command& program, const std::vector<Command>& commands, i
     const int exit = parse(app, argc, argv);
     if (exit >= 0) return exit;
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (app.got_subcommand(all[i].name)) return all[i].run(flags[i].given());
+      if (app.got_subcommand(all[i].name)) return all[i].run(flags[i].arguments());
     throw InputError("no command. See --help.");
   });
 }
 
-int guarded_main(const std::string& program, const std::function<int()>& body) {
+int run_guarded(const std::string& program, const std::function<int()>& body) {
   fill_standard_streams();
   const EscapedErrors escaped_errors;
   limit_teams();
@@ -324,7 +325,7 @@ int guarded_main(const std::string& program, const std::function<int()>& body) {
     if (!why) return code;
     // A number that nobody can read is not a result.
     std::cerr << program << ": " << *why << std::endl;
-    return static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::failed));
+    return static_cast<int>(find_gravest(static_cast<ExitCode>(code), ExitCode::failed));
   } catch (const InputError& error) {
     std::cerr << program << ": " << message_text(error.what()) << std::endl;
     return static_cast<int>(ExitCode::usage);

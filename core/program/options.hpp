@@ -41,7 +41,7 @@ struct RunRequest {
   std::string filter;                   ///< --benchmark_filter: only the cases that match
   bool google_benchmark = false;        ///< --format google-benchmark: rows leave as its JSON
   std::filesystem::path benchmark_out;  ///< --benchmark_out FILE: they go there as such, too
-  Talk talk = Talk::normal;
+  Verbosity talk = Verbosity::normal;
   std::uint64_t seed = 1;
   double reference_budget = 2e7;
   TimingOptions timing;
@@ -64,8 +64,8 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
 
 /// Parses the command line of a program without subcommands. On --help, --version or --help-as,
 /// prints to stdout, sets `exit` to the exit code, and returns nothing.
-std::optional<Given> parse_command(const Command& program, int argc, const char* const* argv,
-                                   int& exit);
+std::optional<Arguments> parse_command(const Command& program, int argc, const char* const* argv,
+                                       int& exit);
 
 /// The main() of a program with subcommands, of which `help` is one: parses, runs the subcommand,
 /// prints errors ("assay: …") to stderr. Returns the exit code.
@@ -74,6 +74,6 @@ int command_main(const Command& program, const std::vector<Command>& commands, i
 
 /// Runs `body` and returns its exit code; of an InputError 2, of any other exception 7, with the
 /// message on stderr.
-int guarded_main(const std::string& program, const std::function<int()>& body);
+int run_guarded(const std::string& program, const std::function<int()>& body);
 
 }  // namespace assay

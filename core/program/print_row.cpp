@@ -100,14 +100,14 @@ std::string baselines_text(const Row& row, const std::string& mark) {
 
 std::string row_text(const Row& row, bool colour, const std::string& label) {
   if (!row.is_ok())
-    return fmt::format("{}\n    {}: {}{}\n", row.id, coloured(row.status, colour), row.reason,
+    return fmt::format("{}\n    {}: {}{}\n", row.id, add_colour(row.status, colour), row.reason,
                        row.status == "target missed" ? "" : wrong_text(row, "\n    "));
   const std::string mark = choose_mark(row);
   std::vector<std::string> parts{human_seconds(row.time_s->median) + mark,
                                  interval_text(*row.time_s)};
   for (const std::string& rate : rate_texts(row.rates, mark)) parts.push_back(rate);
   if (!label.empty()) parts.push_back(label);
-  if (!row.executed->implementation.empty()) parts.push_back(row.executed->implementation);
+  if (!row.execution->implementation.empty()) parts.push_back(row.execution->implementation);
   return fmt::format("{}\n    {}{}{}{}{}\n", row.id, join(parts, "  "), metrics_text(row),
                      ranks_text(row), baselines_text(row, mark), note_text(row));
 }

@@ -67,8 +67,9 @@ std::string with_fields(const std::string& descriptor, const std::string& others
   return join(mine, "");
 }
 
-NamedProblem listed(const Benchmark& benchmark, const json& list, const std::string& list_name,
-                    const json& problem, const std::string& overrides) {
+NamedProblem make_named_problem(const Benchmark& benchmark, const json& list,
+                                const std::string& list_name, const json& problem,
+                                const std::string& overrides) {
   std::string text = problem.at("descriptor");
   text = with_fields(text, list.value("defaults", ""), false);
   text = with_fields(text, overrides, true);
@@ -124,11 +125,12 @@ std::vector<NamedProblem> list_problems(const Benchmark& benchmark, const json& 
   for (const json& problem : list.at("problems")) {
     names.push_back(problem.at("name"));
     if (request.problem.empty() || request.problem == names.back())
-      problems.push_back(listed(benchmark, list, request.list, problem, request.overrides));
+      problems.push_back(
+          make_named_problem(benchmark, list, request.list, problem, request.overrides));
   }
   if (problems.empty())
     throw InputError(
-        unknown_name("problem of list '" + request.list + "':", request.problem, names) +
+        explain_unknown_name("problem of list '" + request.list + "':", request.problem, names) +
         " See `assay-" + benchmark.name() + " --problem " + shown_list + " --list`.");
   if (request.problem.empty() && list.contains("whole"))
     add_parts(problems, list,
@@ -198,7 +200,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
     // A descriptor has digits, and so may a list's name: what is near to a list is taken for its
     // misspelling.
-    const std::string near = nearest(list_name, lists);
+    const std::string near = find_nearest(list_name, lists);
     try {
       std::vector<NamedProblem> described;
       for (const std::string& descriptor :
@@ -209,7 +211,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
       // A word without a number may be the name of a list that is not there.
       const bool word = list_name.find_first_of("0123456789") == std::string::npos;
       if (near.empty() && (!word || lists.empty())) throw;
-      throw InputError(unknown_name("problem or list of problems", list_name, lists) +
+      throw InputError(explain_unknown_name("problem or list of problems", list_name, lists) +
                        " (As a descriptor: " + error.what() + ")");
     }
   }

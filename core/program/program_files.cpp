@@ -30,7 +30,7 @@ std::string list_file(const std::string& problem, const fs::path& folder) {
 }
 
 /// The values that may name data, libraries and checkpoints (Traits::file), and lists of problems.
-std::vector<std::string> given_files(const Benchmark& benchmark, const RunRequest& request) {
+std::vector<std::string> list_given_files(const Benchmark& benchmark, const RunRequest& request) {
   std::vector<nlohmann::json> groups{request.chosen};
   fs::path folder;
   if (!request.suite.empty()) {
@@ -66,7 +66,7 @@ void check_out(const Benchmark& benchmark, const RunRequest& request) {
   if (!request.suite.empty()) inputs.push_back(find_suite(request.suite).string());
   if (!request.plan.empty()) inputs.push_back(request.plan);
   if (!request.journal.empty()) inputs.push_back(request.journal);
-  const std::vector<std::string> files = given_files(benchmark, request);
+  const std::vector<std::string> files = list_given_files(benchmark, request);
   if (const auto journal = own_journal(request)) check_output_beside_data("--out", *journal, files);
   for (const auto& [flag, file] : outputs) {
     check_output_beside_data(flag, file, files);
@@ -81,14 +81,14 @@ std::optional<fs::path> own_journal(const RunRequest& request) {
   return request.out.string() + ".journal.jsonl";
 }
 
-std::string where_rows_are(const fs::path& journal) {
+std::string describe_rows_place(const fs::path& journal) {
   return fmt::format(
       " Finished rows are kept in {0}. Make a result of them with `assay recover {0}`.",
       journal.string());
 }
 
 std::string recovery_note(const std::string& program, const fs::path& journal) {
-  return fmt::format("{}: ended by a signal.{}\n", program, where_rows_are(journal));
+  return fmt::format("{}: ended by a signal.{}\n", program, describe_rows_place(journal));
 }
 
 RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
@@ -96,8 +96,8 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
   RunHeader header =
       make_header(benchmark.name() + "-" + started, request.suite, command, request.seed, started);
   const auto of_all_cases = [&](const char* dimension) {
-    const auto given = request.chosen.find(dimension);
-    return given != request.chosen.end() && given->second.size() == 1 ? given->second.front() : "";
+    const auto entry = request.chosen.find(dimension);
+    return entry != request.chosen.end() && entry->second.size() == 1 ? entry->second.front() : "";
   };
   header.scale = of_all_cases("scale");
   header.allocator = of_all_cases("allocator");
@@ -126,7 +126,7 @@ void write_result(RunResult result, const RunRequest& request) {
     std::cout << nlohmann::json(result).dump(1) << std::endl;
     throw CaseError(std::string(error.what()) + " The result is on stdout instead.");
   }
-  if (request.talk != Talk::quiet) std::cerr << "wrote " << request.out.string() << '\n';
+  if (request.talk != Verbosity::quiet) std::cerr << "wrote " << request.out.string() << '\n';
 }
 
 void write_google_benchmark(const std::string& program, const std::vector<Row>& rows,

@@ -83,7 +83,7 @@ void add_ranks(json& environment, Communicator& ranks) {
   merge_binaries(environment);
 }
 
-std::string mixed_binaries(const json& environment) {
+std::string describe_mixed_binaries(const json& environment) {
   constexpr std::size_t most = 3;
   std::vector<std::string> texts;
   const auto builds = other_builds(environment);

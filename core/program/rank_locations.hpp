@@ -17,7 +17,7 @@ void add_ranks(nlohmann::json& environment, Communicator& ranks);
 
 /// The binaries that hosts of this environment have loaded in several builds, with the hosts: a
 /// time of such a job is that of no build. "" if there are none.
-std::string mixed_binaries(const nlohmann::json& environment);
+std::string describe_mixed_binaries(const nlohmann::json& environment);
 
 /// The locations of all ranks, in their order: {"rank", "host", "node", "sockets", "numa_nodes",
 /// "cores"}; unknown values are null. Collective, equal on all ranks.

@@ -50,11 +50,12 @@ void expect_cases(const Benchmark& benchmark, const json& suite,
 
 }  // namespace
 
-std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
-                                 const RankCount& started) {
+std::vector<Case> select_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
+                               const RankCount& started) {
   std::vector<Case> cases;
   if (request.suite.empty()) {
-    cases = expand(benchmark, request.chosen, plugins, request.required, started, Unused::refused);
+    cases = expand(benchmark, request.chosen, plugins, request.required, started,
+                   UnusedValues::refused);
   } else {
     const std::filesystem::path file = find_suite(request.suite);
     const json suite = read_suite(file);
@@ -79,7 +80,7 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
   return cases;
 }
 
-std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cases) {
+std::vector<Case> plan_cases(const RunRequest& request, std::vector<Case> cases) {
   if (request.plan.empty()) return cases;
   std::vector<Case> planned;
   for (const json& id : read_json(request.plan)) {
@@ -93,7 +94,7 @@ std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cas
   return planned;
 }
 
-std::vector<Case> filtered_cases(const RunRequest& request, std::vector<Case> cases) {
+std::vector<Case> filter_cases(const RunRequest& request, std::vector<Case> cases) {
   if (request.filter.empty()) return cases;
   const bool others = request.filter.starts_with('-');
   std::regex pattern;

@@ -10,16 +10,16 @@ namespace assay {
 /// The cases that the command line or the suite asks for. The suite's timing is put into `request`
 /// where the command line gives none. InputError if the suite has no case of this benchmark, is not
 /// the one of --suite-hash, or has other cases than those of --cases-hash.
-std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
-                                 const RankCount& started);
+std::vector<Case> select_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
+                               const RankCount& started);
 
 /// Only the planned cases with --plan, in the plan's order; else all.
-std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cases);
+std::vector<Case> plan_cases(const RunRequest& request, std::vector<Case> cases);
 
 /// The cases that --benchmark_filter selects, as in Google Benchmark: those of which the regular
 /// expression finds a part of the id or of a name, and behind a '-' the others. All without a
 /// filter. InputError if it selects none.
-std::vector<Case> filtered_cases(const RunRequest& request, std::vector<Case> cases);
+std::vector<Case> filter_cases(const RunRequest& request, std::vector<Case> cases);
 
 /// The cases of `all` that a process of `cases` could run as well (Traits::one_per_process).
 std::vector<Case> of_such_a_process(const std::vector<Case>& all, const std::vector<Case>& cases);

@@ -49,14 +49,14 @@ void run_for(const std::string& name, Body body) {
   }
 }
 
-/// The dimension that a message is about: `told`, if it was given; else, because values were
+/// The dimension that a message is about: `describe`, if it was given; else, because values were
 /// composed or were read later, the given one whose value the message quotes ("" for none).
-std::string blamed_dimension(const std::string& message, const std::string& told,
-                             const std::map<std::string, std::vector<std::string>>& given) {
-  if (given.contains(told)) return told;
+std::string find_blamed_dimension(const std::string& message, const std::string& word,
+                                  const std::map<std::string, std::vector<std::string>>& words) {
+  if (words.contains(word)) return word;
   std::string name;
   std::size_t longest = 0;
-  for (const auto& [axis, values] : given)
+  for (const auto& [axis, values] : words)
     for (const std::string& value : values)
       // A digit or a letter stands in most messages.
       if (value.size() > longest && (value.size() > 1 || std::isalnum(value[0]) == 0) &&
@@ -78,12 +78,12 @@ std::string check_threads(const std::string& text) {
   return std::to_string(*count);
 }
 
-/// The checked values of one axis, without problems. `asked`: the plugins that the cases name.
-std::vector<std::string> checked(const Dimension& axis, const std::vector<std::string>& given,
-                                 const std::string& benchmark, Plugins& plugins,
-                                 const std::vector<std::string>& asked) {
+/// The checked values of one axis, without problems. `named`: the plugins that the cases name.
+std::vector<std::string> check_values(const Dimension& axis, const std::vector<std::string>& words,
+                                      const std::string& benchmark, Plugins& plugins,
+                                      const std::vector<std::string>& named) {
   std::vector<std::string> values;
-  for (const std::string& value : given) {
+  for (const std::string& value : words) {
     std::vector<std::string> valid = axis.values;
     if (axis.traits.plugin)  // known ones that were not built are unsupported, by their own reason
       for (const std::string& name : plugins.names())
@@ -107,7 +107,7 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
     if (!known && axis.name == "algorithm") {
       // A backend may bring algorithms of its own: adding it edits no list. Others are not opened:
       // what a library does to the process when it is loaded is no part of these measurements.
-      for (const std::string& name : asked) {
+      for (const std::string& name : named) {
         const Result<Backend*> backend = plugins.open(name);
         if (const auto* usable = std::get_if<Backend*>(&backend))
           for (const std::string& algorithm : (*usable)->algorithms(benchmark))
@@ -122,7 +122,7 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
         return axis.traits.plugin && dimension::is_known_backend(name) &&
                std::find(axis.values.begin(), axis.values.end(), name) == axis.values.end();
       });
-      throw InputError(unknown_name(axis.name, value, valid) +
+      throw InputError(explain_unknown_name(axis.name, value, valid) +
                        (axis.traits.plugin
                             ? " Install a backend of your own, or name its folder in "
                               "ASSAY_PLUGIN_PATH."
@@ -146,11 +146,11 @@ constexpr std::uint64_t most_of_field = std::uint64_t{1} << 40;  // problems lim
 /// Each combination of the fields that are asked for (`Dimension::field`) becomes part of the
 /// problems that are. Fields alone are a problem, too.
 void take_fields_into_problems(const std::vector<Dimension>& axes,
-                               std::map<std::string, std::vector<std::string>>& asked) {
+                               std::map<std::string, std::vector<std::string>>& values_by_axis) {
   std::vector<std::string> fields{""};
   for (const Dimension& axis : axes) {
-    const auto values = asked.find(axis.name);
-    if (axis.field.empty() || values == asked.end()) continue;
+    const auto values = values_by_axis.find(axis.name);
+    if (axis.field.empty() || values == values_by_axis.end()) continue;
     std::vector<std::string> more;
     for (const std::string& before : fields)
       for (const std::string& value : values->second) {
@@ -162,7 +162,7 @@ void take_fields_into_problems(const std::vector<Dimension>& axes,
     fields = std::move(more);
   }
   if (fields.front().empty()) return;
-  const auto [problems, alone] = asked.try_emplace("problem", fields);
+  const auto [problems, alone] = values_by_axis.try_emplace("problem", fields);
   if (alone) return;
   std::vector<std::string> all;
   for (const std::string& problem : problems->second)
@@ -181,16 +181,16 @@ std::map<std::string, std::vector<std::string>> by_dimension(
     for (const std::string& name : axis.names())
       if (!axis.traits.determined && axis_by_name.emplace(name, axis.name).second)
         axis_names.push_back(name);
-  std::map<std::string, std::vector<std::string>> asked;
+  std::map<std::string, std::vector<std::string>> values_by_axis;
   for (const auto& [name, values] : chosen) {
     const auto axis = axis_by_name.find(name);
     if (axis == axis_by_name.end())
-      throw DimensionError(name,
-                           unknown_name("dimension of " + benchmark.name(), name, axis_names));
-    std::vector<std::string>& all = asked[axis->second];
+      throw DimensionError(
+          name, explain_unknown_name("dimension of " + benchmark.name(), name, axis_names));
+    std::vector<std::string>& all = values_by_axis[axis->second];
     all.insert(all.end(), values.begin(), values.end());
   }
-  return asked;
+  return values_by_axis;
 }
 
 /// Makes names of files of problems relative to the suite that names them: "./mine.json/conv1".
@@ -242,7 +242,7 @@ fs::path find_suite(const std::string& name) {
   if (fs::exists(name) && !fs::is_directory(name)) return name;  // reading tells if it cannot be
   const fs::path shipped = data_folder("suites") / (name + ".json");
   if (fs::is_regular_file(shipped)) return shipped;
-  throw InputError(unknown_name("suite", name, suite_names()) +
+  throw InputError(explain_unknown_name("suite", name, suite_names()) +
                    " A suite is a JSON file or the name of one in " +
                    data_folder("suites").string() + ".");
 }
@@ -266,13 +266,14 @@ namespace {
 std::vector<Case> expand_dimensions(const Benchmark& benchmark,
                                     const std::map<std::string, std::vector<std::string>>& chosen,
                                     Plugins& plugins, bool required, const RankCount& started,
-                                    Unused unused) {
+                                    UnusedValues unused) {
   const std::vector<Dimension> axes = all_dimensions(benchmark);
-  std::map<std::string, std::vector<std::string>> asked = by_dimension(benchmark, axes, chosen);
-  const auto asked_by_name = asked;
-  take_fields_into_problems(axes, asked);
+  std::map<std::string, std::vector<std::string>> values_by_axis =
+      by_dimension(benchmark, axes, chosen);
+  const auto asked_by_name = values_by_axis;
+  take_fields_into_problems(axes, values_by_axis);
   std::string note;
-  run_for("conform", [&] { note = add_prescribed(benchmark.name(), asked); });
+  run_for("conform", [&] { note = add_prescribed(benchmark.name(), values_by_axis); });
   std::vector<Case> cases(1);
   const auto multiply = [&](const std::string& name, const std::vector<std::string>& values) {
     std::vector<Case> product;
@@ -283,22 +284,22 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
       }
     cases = std::move(product);
   };
-  auto given = [&](const Dimension& axis) {
-    const auto entry = asked.find(axis.name);
-    return entry == asked.end() || entry->second.empty() ? axis.defaults : entry->second;
+  auto list_values = [&](const Dimension& axis) {
+    const auto entry = values_by_axis.find(axis.name);
+    return entry == values_by_axis.end() || entry->second.empty() ? axis.defaults : entry->second;
   };
   // Problems vary slowest: rows of one problem stand together.
   for (const Dimension& axis : axes)
     if (axis.name == "problem")
-      run_for(axis.name, [&] { cases = expand_cases(benchmark, given(axis)); });
+      run_for(axis.name, [&] { cases = expand_cases(benchmark, list_values(axis)); });
   std::vector<std::string> named;
   for (const Dimension& axis : axes)
     if (axis.name == "backend" || axis.traits.plugin)
-      for (const std::string& name : given(axis)) named.push_back(name);
+      for (const std::string& name : list_values(axis)) named.push_back(name);
   for (const Dimension& axis : axes)
     if (axis.name != "problem" && !axis.traits.determined && axis.field.empty())
       run_for(axis.name, [&] {
-        const auto values = checked(axis, given(axis), benchmark.name(), plugins, named);
+        const auto values = check_values(axis, list_values(axis), benchmark.name(), plugins, named);
         expect_one(axis, values);
         multiply(axis.name, values);
       });
@@ -319,7 +320,7 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
     benchmark_case.system_parameters = of_system;
     benchmark_case.step_parameters = benchmark.step_parameters(benchmark_case);
   }
-  if (unused == Unused::refused)
+  if (unused == UnusedValues::refused)
     refuse_unused(benchmark, axes, asked_by_name, started, before, cases);
   return merge_equal(std::move(cases));
 }
@@ -328,10 +329,11 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
 
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
-                         Plugins& plugins, bool required, const RankCount& started, Unused unused) {
-  const auto told = [&](const InputError& error, const std::string& axis) -> DimensionError {
-    const std::string message = error.what(), name = blamed_dimension(message, axis, chosen);
-    if (unused == Unused::left_out) return {name.empty() ? axis : name, message};
+                         Plugins& plugins, bool required, const RankCount& started,
+                         UnusedValues unused) {
+  const auto make_error = [&](const InputError& error, const std::string& axis) -> DimensionError {
+    const std::string message = error.what(), name = find_blamed_dimension(message, axis, chosen);
+    if (unused == UnusedValues::left_out) return {name.empty() ? axis : name, message};
     // A command line has flags, a suite a pointer to the key.
     for (const Dimension& dimension : all_dimensions(benchmark))
       if (dimension.name == name && message.find("--" + flag_name(dimension)) == std::string::npos)
@@ -341,9 +343,9 @@ std::vector<Case> expand(const Benchmark& benchmark,
   try {
     return expand_dimensions(benchmark, chosen, plugins, required, started, unused);
   } catch (const DimensionError& error) {
-    throw told(error, error.name());
+    throw make_error(error, error.name());
   } catch (const InputError& error) {
-    throw told(error, "");
+    throw make_error(error, "");
   }
 }
 
@@ -376,8 +378,8 @@ void check_space(const Benchmark& benchmark, const json& space, Plugins& plugins
                  const RankCount& started,
                  const std::map<std::string, std::vector<std::string>>& chosen) {
   std::map<std::string, std::vector<std::string>> values;
-  for (const auto& [name, given] : space.items())
-    for (const json& value : given.is_array() ? given : given.front())
+  for (const auto& [name, words] : space.items())
+    for (const json& value : words.is_array() ? words : words.front())
       values[name].push_back(value.is_string() ? value.get<std::string>() : value.dump());
   for (const auto& [name, all] : values) {
     auto member = chosen;

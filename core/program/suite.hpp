@@ -51,7 +51,7 @@ std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 
 /// The treatment of a given value that affects no case, because of the other settings. On a command
 /// line it is an error; in a suite a group may give it for some of its cases only.
-enum class Unused { left_out, refused };
+enum class UnusedValues { left_out, refused };
 
 /// The cases of one group of settings: the product of the values of all dimensions, with defaults
 /// for those that are not given. `chosen`: values by dimension. If "conform" is chosen, the values
@@ -59,7 +59,7 @@ enum class Unused { left_out, refused };
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required = false, const RankCount& started = {},
-                         Unused unused = Unused::left_out);
+                         UnusedValues unused = UnusedValues::left_out);
 /// The plugins that a case's settings name; `auto` names none.
 std::vector<std::string> list_plugins(const Benchmark& benchmark, const Settings& settings);
 

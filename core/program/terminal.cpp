@@ -13,10 +13,10 @@
 namespace assay {
 
 std::optional<std::size_t> terminal_width(int descriptor) {
-  if (isatty(descriptor) == 0 || !launched().by.empty()) return std::nullopt;
+  if (isatty(descriptor) == 0 || !read_launch_info().by.empty()) return std::nullopt;
   std::size_t columns = 0;
-  if (const char* given = std::getenv("COLUMNS")) {
-    const std::string_view text = given;
+  if (const char* variable = std::getenv("COLUMNS")) {
+    const std::string_view text = variable;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
     if (error != std::errc() || end != text.data() + text.size()) columns = 0;
   }
@@ -31,10 +31,10 @@ bool colour_wanted(int descriptor) {
   const char* terminal = std::getenv("TERM");
   if (none != nullptr && *none != '\0') return false;
   if (terminal != nullptr && std::string_view(terminal) == "dumb") return false;
-  return isatty(descriptor) != 0 && launched().by.empty();
+  return isatty(descriptor) != 0 && read_launch_info().by.empty();
 }
 
-std::string coloured(const std::string& status, bool colour) {
+std::string add_colour(const std::string& status, bool colour) {
   if (!colour) return status;
   const char* code = status == "ok" || status == "available"              ? "32"
                      : status == "unsupported" || status == "unavailable" ? "33"

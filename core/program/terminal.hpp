@@ -22,6 +22,6 @@ bool colour_wanted(int descriptor);
 
 /// A status word in its colour: green for ok and available, yellow for unsupported and unavailable,
 /// else red. Unchanged if `colour` is false.
-std::string coloured(const std::string& status, bool colour);
+std::string add_colour(const std::string& status, bool colour);
 
 }  // namespace assay

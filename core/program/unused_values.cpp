@@ -55,39 +55,40 @@ bool is_unused(const Benchmark& benchmark, const Dimension& axis, const RankCoun
 /// Sizes by words (`Dimension::field`) become parts of the problem, so they are used where it is.
 /// A file that brings its own size leaves none of them.
 void refuse_unused_size(const Benchmark& benchmark, const std::vector<Dimension>& axes,
-                        const std::map<std::string, std::vector<std::string>>& asked,
+                        const std::map<std::string, std::vector<std::string>>& values_by_axis,
                         const RankCount& started, const std::vector<Settings>& before,
                         const std::vector<Case>& after) {
-  const Dimension *problem = nullptr, *given = nullptr;
+  const Dimension *problem = nullptr, *first_given = nullptr;
   bool has_words = false;
   for (const Dimension& axis : axes) {
     if (axis.name == "problem") problem = &axis;
     const bool word = !axis.field.empty();
     has_words = has_words || word;
-    const auto values = asked.find(axis.name);
-    if (given == nullptr && (word || axis.name == "problem") && values != asked.end() &&
-        !values->second.empty())
-      given = &axis;
+    const auto values = values_by_axis.find(axis.name);
+    if (first_given == nullptr && (word || axis.name == "problem") &&
+        values != values_by_axis.end() && !values->second.empty())
+      first_given = &axis;
   }
-  if (!has_words || problem == nullptr || given == nullptr || before.empty()) return;
+  if (!has_words || problem == nullptr || first_given == nullptr || before.empty()) return;
   for (std::size_t i = 0; i < before.size(); ++i)
     if (!is_unused(benchmark, *problem, started, before[i], after[i].settings)) return;
-  throw InputError(fmt::format(
-      "--{} {} has no use here (with the other settings the problem is {} in every "
-      "case). Leave it out; --help says what it goes with.",
-      flag_name(*given), asked.at(given->name).front(), after.front().settings.at("problem")));
+  throw InputError(
+      fmt::format("--{} {} has no use here (with the other settings the problem is {} in every "
+                  "case). Leave it out; --help says what it goes with.",
+                  flag_name(*first_given), values_by_axis.at(first_given->name).front(),
+                  after.front().settings.at("problem")));
 }
 
 }  // namespace
 
 void refuse_unused(const Benchmark& benchmark, const std::vector<Dimension>& axes,
-                   const std::map<std::string, std::vector<std::string>>& asked,
+                   const std::map<std::string, std::vector<std::string>>& values_by_axis,
                    const RankCount& started, const std::vector<Settings>& before,
                    const std::vector<Case>& after) {
-  refuse_unused_size(benchmark, axes, asked, started, before, after);
+  refuse_unused_size(benchmark, axes, values_by_axis, started, before, after);
   for (const Dimension& axis : axes) {
-    const auto values = asked.find(axis.name);
-    if (axis.name == "problem" || !axis.field.empty() || values == asked.end()) continue;
+    const auto values = values_by_axis.find(axis.name);
+    if (axis.name == "problem" || !axis.field.empty() || values == values_by_axis.end()) continue;
     for (const std::string& value : values->second) {
       std::string instead;  // "all" stands for values that nobody has named
       bool used = false;

@@ -9,11 +9,11 @@
 
 namespace assay {
 
-/// Throws InputError, with the name of the flag, if a value in `asked` affects no case: for every
-/// case that requests it, Benchmark::complete replaces it. `before`: the requested settings;
-/// `after`: the completed cases, in the same order.
+/// Throws InputError, with the name of the flag, if a value in `values_by_axis` affects no case:
+/// for every case that requests it, Benchmark::complete replaces it. `before`: the requested
+/// settings; `after`: the completed cases, in the same order.
 void refuse_unused(const Benchmark& benchmark, const std::vector<Dimension>& axes,
-                   const std::map<std::string, std::vector<std::string>>& asked,
+                   const std::map<std::string, std::vector<std::string>>& values_by_axis,
                    const RankCount& started, const std::vector<Settings>& before,
                    const std::vector<Case>& after);
 

@@ -26,8 +26,8 @@ fs::path baselines_folder() { return data_folder("results-schema") / "baselines"
 
 /// The algorithm that ran; the one that was asked for, where the row does not tell.
 std::string algorithm(const Row& row) {
-  return row.executed && !row.executed->algorithm.empty() ? row.executed->algorithm
-                                                          : row.parameter("algorithm");
+  return row.execution && !row.execution->algorithm.empty() ? row.execution->algorithm
+                                                            : row.parameter("algorithm");
 }
 
 /// Preferred where several rows match: the same algorithm and framework over the same transport
@@ -36,8 +36,9 @@ constexpr std::array same_ways{"transport", "smt", "framework", "tuning"};
 bool same_way(const Row& a, const Row& b) {
   for (const char* name : same_ways)
     if (parameter(a, name) != parameter(b, name)) return false;
-  const std::string asked = a.parameter("algorithm");
-  return (!asked.empty() && asked == b.parameter("algorithm")) || algorithm(a) == algorithm(b);
+  const std::string algorithm_name = a.parameter("algorithm");
+  return (!algorithm_name.empty() && algorithm_name == b.parameter("algorithm")) ||
+         algorithm(a) == algorithm(b);
 }
 
 /// True if two rows come from the same source, within which incomparable rows may be compared.
@@ -58,7 +59,7 @@ struct Comparable {
   double speedup() const { return unit == "s" ? base / row : row / base; }
 };
 
-Comparable comparable_numbers(const Row& row, const Launches& base) {
+Comparable find_comparable_numbers(const Row& row, const Launches& base) {
   if (base.status == "ok" && row.time_s) return {"s", row.time_s->median, base.median};
   for (const auto& [name, value] : base.first().rates)
     if (const auto mine = row.rate(name); value && mine) return {name, *mine, *value};
@@ -115,13 +116,13 @@ std::optional<Candidate> best_candidate(const Row& row,
                                         Preference preference, std::string& reason) {
   std::optional<Candidate> best;
   for (const auto& [id, groups] : ids) {
-    const std::vector<Launches> all = groups.summarized();
+    const std::vector<Launches> all = groups.summarize();
     for (const Launches& launches : all) {
       if (const std::string why = obstacle(launches); !why.empty()) {
         reason = why;
         continue;
       }
-      const Comparable numbers = comparable_numbers(row, launches);
+      const Comparable numbers = find_comparable_numbers(row, launches);
       if (numbers.unit.empty()) {
         reason = no_common_unit(row, launches);
         continue;
@@ -147,11 +148,13 @@ std::vector<std::string> make_notes(const Row& row, const Candidate& candidate) 
     notes.push_back("by " + theirs);
   for (const char* name : same_ways)
     if (const json theirs = parameter(base, name), mine = parameter(row, name); theirs != mine)
-      notes.push_back(fmt::format("{} is {} there, {} here", name, shown(theirs), shown(mine)));
-  if (const std::vector<std::string> left = left_to_the_name(row, base); !left.empty())
+      notes.push_back(fmt::format("{} is {} there, {} here", name, describe_value(theirs),
+                                  describe_value(mine)));
+  if (const std::vector<std::string> left = list_left_to_name(row, base); !left.empty())
     notes.push_back("not given there: " + join(left, ", "));
   if (const json theirs = parameter(base, "nodes"), mine = parameter(row, "nodes"); theirs != mine)
-    notes.push_back(fmt::format("nodes is {} there, {} here", shown(theirs), shown(mine)));
+    notes.push_back(
+        fmt::format("nodes is {} there, {} here", describe_value(theirs), describe_value(mine)));
   if (!base.projection.empty()) notes.push_back("a projection: " + base.projection);
   if (row.problem.rest.contains("global_batch_size") !=
       base.problem.rest.contains("global_batch_size"))
@@ -181,7 +184,7 @@ fs::path baseline_file(const std::string& file_or_name) {
   if (fs::exists(file_or_name, missing)) return file_or_name;
   const std::vector<std::string> names = baseline_names();
   if (std::find(names.begin(), names.end(), file_or_name) == names.end())
-    throw InputError(unknown_name("baseline", file_or_name, names) +
+    throw InputError(explain_unknown_name("baseline", file_or_name, names) +
                      " A baseline is a result file, or the name of a file in " +
                      baselines_folder().string() + ".");
   return baselines_folder() / (file_or_name + ".json");
@@ -290,7 +293,7 @@ std::optional<RowBaseline> Baseline::match(const Row& row, std::string* why,
   match.algorithm = algorithm(base);
   match.note = join(make_notes(row, *best), "; ");
   match.projection = !base.projection.empty();
-  match.not_given = left_to_the_name(row, base);
+  match.not_given = list_left_to_name(row, base);
   const std::string mark = choose_mark(best->launches);
   match.shared = mark == shared_mark;
   match.throttled = mark == throttled_mark;

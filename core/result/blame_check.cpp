@@ -19,7 +19,7 @@ bool agrees_with(double a, double b) {
   return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
 }
 
-bool same_blamed(const Blame::Blamed& a, const Blame::Blamed& b) {
+bool same_blamed(const Blame::Culprit& a, const Blame::Culprit& b) {
   return a.rank == b.rank && a.host == b.host && a.place == b.place && a.did == b.did &&
          a.how == b.how && agrees_with(a.cost_s, b.cost_s) && agrees_with(a.cost, b.cost);
 }

@@ -46,10 +46,10 @@ void check_operation(const Claims& claims, const Operation& operation) {
 
 }  // namespace
 
-OfOperation::OfOperation(const char* kind, Fields (*amounts)(const Operation&)) {
+OperationFormula::OperationFormula(const char* kind, Fields (*amounts)(const Operation&)) {
   operation_formulas()[kind] = amounts;
 }
-OfBenchmark::OfBenchmark(const char* benchmark, void (*check)(const Claims&)) {
+BenchmarkFormula::BenchmarkFormula(const char* benchmark, void (*check)(const Claims&)) {
   benchmark_formulas()[benchmark] = check;
 }
 

@@ -67,11 +67,11 @@ struct Operation {
 Fields compute_amounts(const Operation& operation);
 
 /// A static object of one of these types registers a formula.
-struct OfOperation {
-  OfOperation(const char* kind, Fields (*amounts)(const Operation&));
+struct OperationFormula {
+  OperationFormula(const char* kind, Fields (*amounts)(const Operation&));
 };
-struct OfBenchmark {
-  OfBenchmark(const char* benchmark, void (*check)(const Claims&));
+struct BenchmarkFormula {
+  BenchmarkFormula(const char* benchmark, void (*check)(const Claims&));
 };
 
 }  // namespace assay::formula

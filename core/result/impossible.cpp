@@ -26,9 +26,9 @@ std::optional<std::string> why_impossible(double median_s, const LeastTime& leas
 }
 
 std::optional<double> operations_done(const Row& row) {
-  const RowExecuted executed = row.executed.value_or(RowExecuted{});
-  if (executed.algorithmic_flops) return executed.algorithmic_flops;
-  if (saves_operations(executed.algorithm)) return std::nullopt;
+  const RowExecution execution = row.execution.value_or(RowExecution{});
+  if (execution.algorithmic_flops) return execution.algorithmic_flops;
+  if (saves_operations(execution.algorithm)) return std::nullopt;
   return row.problem.flops.value_or(0);
 }
 
@@ -49,9 +49,9 @@ void take_back(Row& row, const std::string& reason) {
   row.energy_domains_j.clear();
   row.ceiling.reset();
   row.energy_reason = row.ceiling_reason = "the row has no time";
-  if (row.executed) {
-    row.executed->exposed_s.reset();
-    row.executed->kernels_s.reset();
+  if (row.execution) {
+    row.execution->exposed_s.reset();
+    row.execution->kernels_s.reset();
   }
 }
 

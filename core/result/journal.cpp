@@ -65,7 +65,7 @@ bool has_checksum(std::string_view line) {
 /// Nothing that Assay writes comes near: later stages recurse.
 constexpr int deepest_nesting = 64;
 
-json parsed(std::string_view text) {
+json parse_event(std::string_view text) {
   bool too_deep = false;
   const auto callback = [&](int depth, json::parse_event_t, const json&) {
     too_deep = too_deep || depth > deepest_nesting;
@@ -135,7 +135,7 @@ json journal_event(std::string_view line) {
   if (!has_checksum(line) ||
       line.substr(before_sum.size(), sum_digits) != checksum(line.substr(checked_from)))
     return json(json::value_t::discarded);
-  json event = parsed(line);
+  json event = parse_event(line);
   if (!event.is_object() || !event.contains("event") || !event["event"].is_string())
     return json(json::value_t::discarded);
   event.erase("crc32");

@@ -86,7 +86,7 @@ void LaunchGroups::add(SharedRow shared, const std::string& environment) {
   entries_.push_back({row.launch, std::move(shared), environment});
 }
 
-std::vector<Launches> LaunchGroups::summarized() const { return LaunchGroups(*this).take(); }
+std::vector<Launches> LaunchGroups::summarize() const { return LaunchGroups(*this).take(); }
 
 std::vector<Launches> LaunchGroups::take() {
   std::vector<Launches> all;

@@ -73,7 +73,7 @@ class LaunchGroups {
   void add(SharedRow row, const std::string& environment);
   void add(Row row, const std::string& environment) { add(SharedRow(std::move(row)), environment); }
   /// One summary for each environment, in the order in which environments first appear.
-  std::vector<Launches> summarized() const;
+  std::vector<Launches> summarize() const;
   /// The same, but moves the rows: the groups are then empty.
   std::vector<Launches> take();
 

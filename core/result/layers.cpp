@@ -49,10 +49,10 @@ std::vector<RowLayer> make_layers(const std::vector<LayerTime>& times) {
     layer.operation = time.operation;
     layer.problem = time.problem;
     layer.backend = time.backend;
-    layer.algorithm = time.executed.algorithm;
-    layer.compute = time.executed.compute;
-    if (time.executed.algorithmic_flops > 0)
-      layer.algorithmic_flops = time.executed.algorithmic_flops;
+    layer.algorithm = time.execution.algorithm;
+    layer.compute = time.execution.compute;
+    if (time.execution.algorithmic_flops > 0)
+      layer.algorithmic_flops = time.execution.algorithmic_flops;
     layer.runs = time.runs;
     layer.seconds = time.seconds;
     layer.flops = time.flops;
@@ -81,10 +81,10 @@ Row layer_as_row(const Row& row, const RowLayer& layer) {
   alone.parameters = row.parameters;
   alone.problem.flops = layer.flops;
   alone.problem.bytes = layer.bytes;
-  RowExecuted& executed = alone.executed.emplace();
-  executed.algorithm = layer.algorithm;
-  executed.compute = layer.compute;
-  executed.algorithmic_flops = layer.algorithmic_flops;
+  RowExecution& execution = alone.execution.emplace();
+  execution.algorithm = layer.algorithm;
+  execution.compute = layer.compute;
+  execution.algorithmic_flops = layer.algorithmic_flops;
   alone.time_s.emplace().median = layer.seconds;
   alone.ceiling = layer.ceiling;
   return alone;
@@ -109,13 +109,13 @@ void check_layers(const Row& row, const std::string& where) {
           fields::Form<OptionalNumbers>::write(expected).dump()));
   }
   if (!row.layers_sum) return;
-  const RowLayersSum &told = *row.layers_sum, expected = sum_layers(row);
-  if (!is_near(told.seconds, expected.seconds) || !is_near(told.fraction, expected.fraction) ||
-      told.agrees != expected.agrees)
+  const RowLayersSum &claim = *row.layers_sum, expected = sum_layers(row);
+  if (!is_near(claim.seconds, expected.seconds) || !is_near(claim.fraction, expected.fraction) ||
+      claim.agrees != expected.agrees)
     throw InputError(fmt::format(
         "{}/layers_sum: found {}, expected {} (runs times seconds of all layers, beside the "
         "median time). The file was changed by hand.",
-        where, json(told).dump(), json(expected).dump()));
+        where, json(claim).dump(), json(expected).dump()));
 }
 
 }  // namespace assay

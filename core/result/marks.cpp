@@ -38,7 +38,8 @@ bool was_shared(const Row& row) {
 
 bool was_throttled(const Row& row) {
   return row.device_state && row.device_state->throttled_s &&
-         throttled_part(row.device_state->seconds, *row.device_state->throttled_s) > shared_above;
+         compute_throttled_part(row.device_state->seconds, *row.device_state->throttled_s) >
+             shared_above;
 }
 
 bool was_disturbed(const Row& row) { return was_shared(row) || was_throttled(row); }

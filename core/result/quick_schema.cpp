@@ -78,7 +78,7 @@ class QuickSchema::Compiler {
       need_known(place.starts_with("#/"));
       return node(schema_.at(json::json_pointer(place.substr(1))));  // fields beside it are void
     }
-    const auto [known, fresh] = made_.try_emplace(&text, nullptr);
+    const auto [known, fresh] = by_source_.try_emplace(&text, nullptr);
     if (!fresh) return known->second;
     Node& added = nodes_.emplace_back();
     known->second = &added;  // before the parts: one of them may refer to the whole
@@ -168,7 +168,7 @@ class QuickSchema::Compiler {
   }
 
   const json& schema_;
-  std::map<const json*, const Node*> made_;
+  std::map<const json*, const Node*> by_source_;
 };
 
 std::optional<QuickSchema> QuickSchema::compile(const json& schema) {

@@ -64,9 +64,9 @@ RowProblem make_problem(const Case& benchmark_case, const Problem* problem) {
   return row_problem;
 }
 
-RowExecuted make_executed(const Executed& executed) {
-  RowExecuted row_executed;
-  for (const auto& [name, value] : executed.numbers) {
+RowExecution make_executed(const Execution& execution) {
+  RowExecution row_executed;
+  for (const auto& [name, value] : execution.numbers) {
     if (name == "compute_s")
       row_executed.compute_s = finite(value);
     else if (name == "kernels_s")
@@ -76,20 +76,20 @@ RowExecuted make_executed(const Executed& executed) {
     else
       row_executed.rest[name] = std::isfinite(value) ? json(value) : json();
   }
-  if (executed.tile) row_executed.rest["tile"] = *executed.tile;
-  if (executed.operand_roundings)
-    row_executed.rest["operand_roundings"] = *executed.operand_roundings;
-  if (executed.wire_bits) row_executed.rest["wire_bits"] = *executed.wire_bits;
-  row_executed.algorithm = executed.algorithm;
-  row_executed.implementation = executed.implementation;
-  row_executed.storage = executed.storage;
-  row_executed.compute = executed.compute;
-  row_executed.accumulate = executed.accumulate;
-  row_executed.layout = executed.layout;
-  row_executed.workspace_bytes = executed.workspace_bytes;
-  row_executed.evidence = executed.evidence;
-  if (executed.algorithmic_flops > 0)
-    row_executed.algorithmic_flops = finite(executed.algorithmic_flops);
+  if (execution.tile) row_executed.rest["tile"] = *execution.tile;
+  if (execution.operand_roundings)
+    row_executed.rest["operand_roundings"] = *execution.operand_roundings;
+  if (execution.wire_bits) row_executed.rest["wire_bits"] = *execution.wire_bits;
+  row_executed.algorithm = execution.algorithm;
+  row_executed.implementation = execution.implementation;
+  row_executed.storage = execution.storage;
+  row_executed.compute = execution.compute;
+  row_executed.accumulate = execution.accumulate;
+  row_executed.layout = execution.layout;
+  row_executed.workspace_bytes = execution.workspace_bytes;
+  row_executed.evidence = execution.evidence;
+  if (execution.algorithmic_flops > 0)
+    row_executed.algorithmic_flops = finite(execution.algorithmic_flops);
   return row_executed;
 }
 
@@ -149,10 +149,10 @@ RowTime make_time(const Timing& timing, const Summary& summary) {
 
 /// True if the whole, or a layer of it, does fewer operations than the direct sum.
 bool saves_somewhere(const Outcome& outcome) {
-  return saves_operations(outcome.executed->algorithm) ||
+  return saves_operations(outcome.execution->algorithm) ||
          std::any_of(outcome.layers.begin(), outcome.layers.end(), [](const LayerTime& layer) {
-           return layer.executed.algorithmic_flops > 0 ||
-                  saves_operations(layer.executed.algorithm);
+           return layer.execution.algorithmic_flops > 0 ||
+                  saves_operations(layer.execution.algorithm);
          });
 }
 
@@ -164,8 +164,8 @@ OptionalNumbers make_rates(const Outcome& outcome, double median) {
   // above 100 % explains itself.
   const auto direct = outcome.work.find("flops_per_s");
   if (direct == outcome.work.end()) return rates;
-  if (outcome.executed->algorithmic_flops > 0)
-    rates["algorithmic_flops_per_s"] = finite(outcome.executed->algorithmic_flops / median);
+  if (outcome.execution->algorithmic_flops > 0)
+    rates["algorithmic_flops_per_s"] = finite(outcome.execution->algorithmic_flops / median);
   else if (!saves_somewhere(outcome))
     rates["algorithmic_flops_per_s"] = finite(direct->second / median);
   return rates;
@@ -191,7 +191,8 @@ void set_numbers(Row& row, const Outcome& outcome) {
   row.time_s = make_time(timing, summary);
   // The part of the communication that the computation does not hide. Like the samples it is of
   // timed runs alone and of the slowest rank of each; a computation's length is every rank's.
-  if (row.executed->compute_s) row.executed->exposed_s = summary.median - *row.executed->compute_s;
+  if (row.execution->compute_s)
+    row.execution->exposed_s = summary.median - *row.execution->compute_s;
   row.rates = make_rates(outcome, summary.median);
   // A quality that is not finite means a computation that diverged; verification refuses it before.
   for (const auto& [name, metric] : outcome.metrics)
@@ -219,10 +220,10 @@ std::optional<std::string> find_infinite(const std::vector<Epoch>& epochs) {
 }
 
 /// The outcome as it may be reported: an unverified or impossible number never becomes a result.
-Outcome judged(const Outcome& given) {
-  Outcome outcome = given;
+Outcome judge_outcome(const Outcome& claim) {
+  Outcome outcome = claim;
   if (outcome.status == "ok") {
-    if (!outcome.verification || !outcome.executed || !outcome.timing ||
+    if (!outcome.verification || !outcome.execution || !outcome.timing ||
         outcome.timing->samples.empty())
       throw std::logic_error(
           "an ok outcome needs its verification, what was executed and its samples");
@@ -256,8 +257,8 @@ constexpr const char* burn_is_incomparable =
     "measured in a burn-in, in which all processors work at the same time";
 
 Row make_row(const std::string& benchmark, const Case& benchmark_case, const Problem* problem,
-             const Outcome& given, int environment, int launch, int attempt, int ranks, int nodes) {
-  const Outcome outcome = judged(given);
+             const Outcome& claim, int environment, int launch, int attempt, int ranks, int nodes) {
+  const Outcome outcome = judge_outcome(claim);
   Row row;
   row.id = benchmark_case.id;
   row.id_form = benchmark_case.id_form;
@@ -275,7 +276,7 @@ Row make_row(const std::string& benchmark, const Case& benchmark_case, const Pro
   row.tolerance = benchmark_case.tolerance;
   row.part_of = benchmark_case.parts;
   row.note = benchmark_case.note;
-  if (outcome.executed) row.executed = make_executed(*outcome.executed);
+  if (outcome.execution) row.execution = make_executed(*outcome.execution);
   row.status = outcome.status;
   row.reason = outcome.reason;
   if (outcome.verification) row.verification = make_verification(*outcome.verification);
@@ -290,8 +291,8 @@ Row make_row(const std::string& benchmark, const Case& benchmark_case, const Pro
   }
   if (row.is_ok())
     set_numbers(row, outcome);
-  else if (row.executed)
-    row.executed->kernels_s.reset();  // a time, too
+  else if (row.execution)
+    row.execution->kernels_s.reset();  // a time, too
   return row;
 }
 
@@ -332,22 +333,22 @@ ExitCode exit_code(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     measured = measured || row.is_ok();
     if (is_final(row.status)) {
-      code =
-          gravest(code, row.status == "incorrect" ? ExitCode::incorrect : ExitCode::target_missed);
+      code = find_gravest(
+          code, row.status == "incorrect" ? ExitCode::incorrect : ExitCode::target_missed);
     } else if (row.attempt == latest.at({row.id, row.launch})) {
       const bool tolerated = row.is_ok() || (row.status == "unsupported" && !row.required);
-      if (!tolerated) code = gravest(code, ExitCode::failed);
+      if (!tolerated) code = find_gravest(code, ExitCode::failed);
       // Runs of a burn-in that differ are no property of the machine that excuses a row.
       if (row.burn && row.burn->faulty + row.burn->undecided > 0)
-        code = gravest(code, ExitCode::incomparable);
+        code = find_gravest(code, ExitCode::incomparable);
     }
   }
-  if (!lost_ids(rows).empty()) code = gravest(code, ExitCode::incomparable);
+  if (!list_lost_ids(rows).empty()) code = find_gravest(code, ExitCode::incomparable);
   // Every row may be excused, and still nothing was shown.
-  return measured ? code : gravest(code, ExitCode::incomparable);
+  return measured ? code : find_gravest(code, ExitCode::incomparable);
 }
 
-std::set<std::string> lost_ids(const std::vector<Row>& rows) {
+std::set<std::string> list_lost_ids(const std::vector<Row>& rows) {
   std::map<std::pair<std::string, std::int64_t>, std::pair<std::int64_t, std::string>> latest;
   for (const Row& row : rows) {
     // A row that ran and could not be decided had its backend.

@@ -35,7 +35,7 @@ RunHeader make_header(const std::string& id, const std::string& suite, const std
 ExitCode exit_code(const std::vector<Row>& rows);
 
 /// The ids of the cases that are ok in one launch and unsupported in the last attempt of another.
-std::set<std::string> lost_ids(const std::vector<Row>& rows);
+std::set<std::string> list_lost_ids(const std::vector<Row>& rows);
 
 /// A value of a row's "metrics" with six significant digits and its unit ("0.97", "1.2e+07 J");
 /// seconds and bytes as everywhere, with a prefix: "133 µs", "9.80 MB".

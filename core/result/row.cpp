@@ -17,16 +17,16 @@ static void visit_fields(SameAs<RowProblem> auto& problem, auto& fields) {
   fields.rest(problem.rest);
 }
 
-static void visit_fields(SameAs<RowExecuted> auto& executed, auto& fields) {
-  fields.nullable("algorithm", executed.algorithm, "implementation", executed.implementation,
-                  "storage", executed.storage, "compute", executed.compute, "accumulate",
-                  executed.accumulate, "layout", executed.layout, "workspace_bytes",
-                  executed.workspace_bytes);
-  fields.always("evidence", executed.evidence);
-  fields.nullable("algorithmic_flops", executed.algorithmic_flops);
-  fields.optional("compute_s", executed.compute_s, "exposed_s", executed.exposed_s, "kernels_s",
-                  executed.kernels_s);
-  fields.rest(executed.rest);
+static void visit_fields(SameAs<RowExecution> auto& execution, auto& fields) {
+  fields.nullable("algorithm", execution.algorithm, "implementation", execution.implementation,
+                  "storage", execution.storage, "compute", execution.compute, "accumulate",
+                  execution.accumulate, "layout", execution.layout, "workspace_bytes",
+                  execution.workspace_bytes);
+  fields.always("evidence", execution.evidence);
+  fields.nullable("algorithmic_flops", execution.algorithmic_flops);
+  fields.optional("compute_s", execution.compute_s, "exposed_s", execution.exposed_s, "kernels_s",
+                  execution.kernels_s);
+  fields.rest(execution.rest);
 }
 
 static void visit_fields(SameAs<RowVerification> auto& verification, auto& fields) {
@@ -123,7 +123,7 @@ static void visit_fields(SameAs<PrintedRatio> auto& ratio, auto& fields) {
   fields.always("system", ratio.system, "row", ratio.row, "text", ratio.text, "value", ratio.value);
 }
 
-static void visit_fields(SameAs<RowPrinted> auto& printed, auto& fields) {
+static void visit_fields(SameAs<RowPrint> auto& printed, auto& fields) {
   fields.nullable("value", printed.value);
   fields.always("unit", printed.unit, "text", printed.text);
   fields.nullable("reason", printed.reason);
@@ -140,7 +140,7 @@ static void visit_fields(SameAs<Epoch> auto& epoch, auto& fields) {
 
 /// The fields that published rows need not have.
 static void visit_measured(SameAs<Row> auto& row, auto& fields) {
-  fields.nullable("executed", row.executed, "verification", row.verification);
+  fields.nullable("executed", row.execution, "verification", row.verification);
   fields.always("setup_s", row.setup_s);
 }
 /// The same, which rows of a bracket do not have either.
@@ -229,8 +229,8 @@ std::optional<double> Row::rate(const std::string& name) const {
 }
 
 void from_json(const json& document, RowProblem& problem) { read_fields(document, problem); }
-void to_json(json& document, const RowExecuted& executed) { document = write_fields(executed); }
-void from_json(const json& document, RowExecuted& executed) { read_fields(document, executed); }
+void to_json(json& document, const RowExecution& execution) { document = write_fields(execution); }
+void from_json(const json& document, RowExecution& execution) { read_fields(document, execution); }
 void to_json(json& document, const RowTime& time) { document = write_fields(time); }
 void from_json(const json& document, RowTime& time) { read_fields(document, time); }
 void to_json(json& document, const RowCeiling& ceiling) { document = write_fields(ceiling); }

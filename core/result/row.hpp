@@ -36,7 +36,7 @@ struct RowProblem {
   std::optional<double> number(const std::string& name) const;
 };
 
-struct RowExecuted {
+struct RowExecution {
   std::string algorithm{}, implementation{}, storage{}, compute{}, accumulate{}, layout{};
   std::string evidence{};
   std::optional<std::uint64_t> workspace_bytes{};
@@ -146,7 +146,7 @@ struct PrintedRatio {
   double value = 0;
 };
 /// The number as a published source prints it.
-struct RowPrinted {
+struct RowPrint {
   std::optional<double> value{};
   std::string unit{}, text{}, reason{};
   std::vector<PrintedRatio> ratios{};
@@ -167,7 +167,7 @@ struct Row {
   std::optional<double> tolerance{};
   std::vector<Part> part_of{};
   std::string status{}, reason{};
-  Boxed<RowExecuted> executed{};
+  Boxed<RowExecution> execution{};
   Boxed<RowVerification> verification{};
   OptionalNumbers setup_s{};
   std::vector<double> samples_s{};
@@ -192,7 +192,7 @@ struct Row {
   bool published = false;
   bool of_bracket = false;  ///< written without launch, samples, energy and ceiling
   std::string citation{}, note{}, projection{}, incomparable{}, comparable_within{};
-  Boxed<RowPrinted> printed{};
+  Boxed<RowPrint> printed{};
   nlohmann::json rest = nlohmann::json::object();
 
   bool is_ok() const { return status == "ok"; }
@@ -208,8 +208,8 @@ struct Row {
 
 // Each as it stands in a file, and back.
 void from_json(const nlohmann::json& json, RowProblem& problem);
-void to_json(nlohmann::json& json, const RowExecuted& executed);
-void from_json(const nlohmann::json& json, RowExecuted& executed);
+void to_json(nlohmann::json& json, const RowExecution& execution);
+void from_json(const nlohmann::json& json, RowExecution& execution);
 void to_json(nlohmann::json& json, const RowTime& time);
 void from_json(const nlohmann::json& json, RowTime& time);
 void to_json(nlohmann::json& json, const RowCeiling& ceiling);

@@ -192,8 +192,8 @@ class RowCheck {
       expect("/rates/algorithmic_flops_per_s", own, direct, "/rates/flops_per_s");
   }
 
-  void bracketed(const char* rate, const char* amount, const json& ceiling,
-                 const json& brackets) const;
+  void check_bracket(const char* rate, const char* amount, const json& ceiling,
+                     const json& brackets) const;
 
   /// The problem declares its rates: each is its amount over the median, and there are no others.
   void rates_of_amounts(const json& amounts) const {
@@ -364,15 +364,15 @@ void RowCheck::ceiling(const json* brackets) const {
   if (ceiling.contains("brackets")) {
     static const json none = json::array();
     const json& all = brackets == nullptr ? none : *brackets;
-    bracketed("flops_per_s", "flops", ceiling, all);
-    bracketed("bytes_per_s", "bytes", ceiling, all);
+    check_bracket("flops_per_s", "flops", ceiling, all);
+    check_bracket("bytes_per_s", "bytes", ceiling, all);
   }
 }
 
 /// A rate of a ceiling is the best sample of a row of its brackets, which is one rank's, as often
 /// as ranks share the problem.
-void RowCheck::bracketed(const char* rate, const char* amount, const json& ceiling,
-                         const json& brackets) const {
+void RowCheck::check_bracket(const char* rate, const char* amount, const json& ceiling,
+                             const json& brackets) const {
   if (!ceiling.at(rate).is_number()) return;
   const double of_rank = ceiling[rate].get<double>() / row_.at("problem").value("shared_by", 1.0);
   for (const json& place : ceiling["brackets"]) {

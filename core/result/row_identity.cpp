@@ -230,16 +230,16 @@ class Identity {
 void check_identity(const json& row, const std::string& where) { Identity(row, where).check(); }
 
 void check_allocator(const json& row, const json& environment, const std::string& where) {
-  const json asked = row.at("parameters").value("allocator", json("system"));
+  const json allocator = row.at("parameters").value("allocator", json("system"));
   static const json::json_pointer place("/software/libraries/allocator/name");
   // A program that loads no allocator tells of none.
-  if (asked == "system" && !environment.contains(place)) return;
+  if (allocator == "system" && !environment.contains(place)) return;
   const json loaded = environment.contains(place) ? environment.at(place) : json();
-  if (asked != loaded)
+  if (allocator != loaded)
     throw InputError(
         fmt::format("{}/parameters/allocator: found {}, expected {} (what the process of the row "
                     "had loaded, as its environment says).",
-                    where, asked.dump(), loaded.dump()));
+                    where, allocator.dump(), loaded.dump()));
 }
 
 void check_equal_parameters(const json& row, const json& first, const std::string& where) {

@@ -24,7 +24,7 @@ class Scanner {
 
   std::optional<RowIndex> result() {
     if (place_ != Place::end || !has_rows_) return std::nullopt;
-    return std::move(made_);
+    return std::move(index_);
   }
 
  private:
@@ -43,7 +43,7 @@ class Scanner {
     } else if (c == '{' || c == '[') {
       ++depth_;
     } else if ((c == '}' || c == ']') && --depth_ == 2) {
-      made_.rows.back().length = at_ + 1 - made_.rows.back().offset;
+      index_.rows.back().length = at_ + 1 - index_.rows.back().offset;
       place_ = Place::between;
       wants_value_ = false;
       after_value_ = true;
@@ -57,17 +57,17 @@ class Scanner {
           place_ = Place::members;
           depth_ = 1;
         }
-        made_.head += c;
+        index_.head += c;
         return c == '{' || is_space(c);
       case Place::after_name:
-        made_.head += c;
+        index_.head += c;
         if (is_space(c)) return true;
         place_ = c == ':' ? Place::before_list : Place::members;
         return c == ':' ? !has_rows_ : member(c);
       case Place::before_list:
-        made_.head += c;
+        index_.head += c;
         if (is_space(c)) return true;
-        made_.head += "0]";
+        index_.head += "0]";
         has_rows_ = true;
         after_value_ = wants_value_ = false;
         depth_ = 2;
@@ -78,7 +78,7 @@ class Scanner {
       case Place::end:
         return is_space(c);
       default:
-        made_.head += c;
+        index_.head += c;
         return member(c);
     }
   }
@@ -86,7 +86,7 @@ class Scanner {
   bool between(char c) {
     if (is_space(c)) return true;
     if (c == '{' && !after_value_) {
-      made_.rows.push_back({at_, 0});
+      index_.rows.push_back({at_, 0});
       place_ = Place::row;
       ++depth_;
       return true;
@@ -111,12 +111,12 @@ class Scanner {
         if (depth_ == 1) return false;  // a name may spell "rows" in escapes
       } else if (c == '"') {
         in_string_ = false;
-        if (depth_ == 1 && std::string_view(made_.head).substr(string_) == "\"rows\"")
+        if (depth_ == 1 && std::string_view(index_.head).substr(string_) == "\"rows\"")
           place_ = Place::after_name;
       }
     } else if (c == '"') {
       in_string_ = true;
-      string_ = made_.head.size() - 1;
+      string_ = index_.head.size() - 1;
     } else if (c == '{' || c == '[') {
       ++depth_;
     } else if ((c == '}' || c == ']') && --depth_ == 0) {
@@ -131,7 +131,7 @@ class Scanner {
   int depth_ = 0;
   bool in_string_ = false, escaped_ = false, has_rows_ = false;
   bool after_value_ = false, wants_value_ = false;
-  RowIndex made_;
+  RowIndex index_;
 };
 
 }  // namespace

@@ -133,9 +133,11 @@ json read_head(const fs::path& file) {
   return read_json(file);
 }
 
-RunResult read_result_rows(const fs::path& given, const KeepRow& keep, std::size_t threads) {
+RunResult read_result_rows(const fs::path& file_or_folder, const KeepRow& keep,
+                           std::size_t threads) {
   std::error_code missing;
-  const fs::path file = fs::is_directory(given, missing) ? given / "result.json" : given;
+  const fs::path file =
+      fs::is_directory(file_or_folder, missing) ? file_or_folder / "result.json" : file_or_folder;
   if (std::optional<RunResult> result = read_in_parts(file, keep, threads))
     return std::move(*result);
   json document;

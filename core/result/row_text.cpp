@@ -81,7 +81,7 @@ bool shift_brackets(json& ceiling, std::int64_t brackets) {
 
 }  // namespace
 
-std::string shifted_text(std::string_view row, std::int64_t environments, std::int64_t brackets) {
+std::string shift_numbers(std::string_view row, std::int64_t environments, std::int64_t brackets) {
   if (environments == 0 && brackets == 0) return std::string(row);
   const auto environment = MemberFinder(row).find("environment");
   const auto ceiling = brackets == 0 ? std::nullopt : MemberFinder(row).find("ceiling");

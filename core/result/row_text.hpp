@@ -9,6 +9,6 @@ namespace assay {
 
 /// A row as JSON text, with more added to its indices: those of its environment, and of the
 /// brackets of its ceiling. The rest of the text does not change.
-std::string shifted_text(std::string_view row, std::int64_t environments, std::int64_t brackets);
+std::string shift_numbers(std::string_view row, std::int64_t environments, std::int64_t brackets);
 
 }  // namespace assay

@@ -92,10 +92,11 @@ static std::string find_unreadable(const json& result) {
   return "/";
 }
 
-RunResult read_result(const std::filesystem::path& given, json* document) {
+RunResult read_result(const std::filesystem::path& file_or_folder, json* document) {
   std::error_code missing;
-  const std::filesystem::path file =
-      std::filesystem::is_directory(given, missing) ? given / "result.json" : given;
+  const std::filesystem::path file = std::filesystem::is_directory(file_or_folder, missing)
+                                         ? file_or_folder / "result.json"
+                                         : file_or_folder;
   json result = read_checked(file, "result");
   check_run(result, file.string());
   RowsTogether together;

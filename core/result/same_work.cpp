@@ -52,7 +52,7 @@ bool may_differ(const std::string& parameter, const Row& row, const Row& base) {
 
 /// The value of a parameter that was not given: one rank on one node, buffers in cache, the whole
 /// problem, for no procurement, images read by the pipeline.
-json assumed(const std::string& parameter) {
+json find_default(const std::string& parameter) {
   if (parameter == "ranks" || parameter == "nodes" || parameter == "scale") return 1;
   if (parameter == "cache") return "hot";
   if (parameter == "conform") return "none";
@@ -64,8 +64,8 @@ json assumed(const std::string& parameter) {
 
 json parameter(const Row& row, const std::string& name) {
   const auto its = row.parameters.find(name);
-  const bool told = its != row.parameters.end() && (!its->second.is_null() || row.published);
-  return told ? its->second : assumed(name);
+  const bool is_recorded = its != row.parameters.end() && (!its->second.is_null() || row.published);
+  return is_recorded ? its->second : find_default(name);
 }
 
 namespace {
@@ -74,7 +74,7 @@ namespace {
 /// of it.
 bool machine_may_differ(const Row& row, const Row& base) {
   const json conform = parameter(row, "conform");
-  return conform != assumed("conform") && conform == parameter(base, "conform");
+  return conform != find_default("conform") && conform == parameter(base, "conform");
 }
 
 /// The number of ranks does not define the work where the problem is given as a whole (by its size)
@@ -100,24 +100,25 @@ bool is_named(const Row& row, const Row& base) {
 
 }  // namespace
 
-std::string shown(const json& value) {
+std::string describe_value(const json& value) {
   if (value.is_null()) return "not given";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::vector<std::string> left_to_the_name(const Row& row, const Row& base) {
+std::vector<std::string> list_left_to_name(const Row& row, const Row& base) {
   std::vector<std::string> names;
   if (!base.published || !is_named(row, base)) return names;
   for (const auto& [name, value] : row.parameters)
     if (!may_differ(name, row, base) && !base.parameters.contains(name) &&
-        assumed(name).is_null() && !value.is_null())
+        find_default(name).is_null() && !value.is_null())
       names.push_back(name);
   return names;
 }
 
 std::string difference(const Row& row, const Row& base) {
   const auto text = [](const std::string& name, const json& mine, const json& its) {
-    return fmt::format("{} is {} here and {} there", name, shown(mine), shown(its));
+    return fmt::format("{} is {} here and {} there", name, describe_value(mine),
+                       describe_value(its));
   };
   std::vector<std::string> names;
   for (const Row* side : {&row, &base})
@@ -125,7 +126,7 @@ std::string difference(const Row& row, const Row& base) {
       if (!may_differ(name, row, base) &&
           std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
-  const std::vector<std::string> left = left_to_the_name(row, base);
+  const std::vector<std::string> left = list_left_to_name(row, base);
   for (const std::string& name : names)
     if (parameter(row, name) != parameter(base, name) &&
         !(name == "ranks" && ranks_may_differ(row, base)) &&

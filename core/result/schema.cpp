@@ -197,7 +197,7 @@ class Explainer {
     }
   }
 
-  static std::string shown(const json& value) {
+  static std::string describe_value(const json& value) {
     if (value.is_object()) return value.empty() ? "an empty object" : "an object";
     if (value.is_array()) return fmt::format("a list of {}", value.size());
     std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -228,20 +228,22 @@ class Explainer {
       words.push_back(fmt::format("{}: {}", at.empty() ? "at the top" : "at " + at, what));
     };
     if (fails("type")) {
-      say(pointer,
-          fmt::format("found {}, expected {}{}.", shown(value), type_words(node["type"]), because));
+      say(pointer, fmt::format("found {}, expected {}{}.", describe_value(value),
+                               type_words(node["type"]), because));
       return;
     }
     if (fails("const"))
-      say(pointer,
-          fmt::format("found {}, expected {}{}.", shown(value), shown(node["const"]), because));
+      say(pointer, fmt::format("found {}, expected {}{}.", describe_value(value),
+                               describe_value(node["const"]), because));
     if (fails("enum")) {
       std::vector<std::string> valid;
       for (const json& choice : node["enum"])
         valid.push_back(choice.is_string() ? choice.get<std::string>() : choice.dump());
-      const std::string near = value.is_string() ? nearest(value.get<std::string>(), valid) : "";
-      say(pointer, fmt::format("found {}, expected one of {}.{}", shown(value), join(valid, ", "),
-                               near.empty() ? "" : " Did you mean '" + near + "'?"));
+      const std::string near =
+          value.is_string() ? find_nearest(value.get<std::string>(), valid) : "";
+      say(pointer,
+          fmt::format("found {}, expected one of {}.{}", describe_value(value), join(valid, ", "),
+                      near.empty() ? "" : " Did you mean '" + near + "'?"));
     }
     if (fails("required"))
       for (const json& key : node["required"])
@@ -255,7 +257,8 @@ class Explainer {
       for (const auto& [key, unused] : known.items()) valid.push_back(key);
       for (const auto& [key, unused] : value.items())
         if (std::find(valid.begin(), valid.end(), key) == valid.end())
-          say(pointer + "/" + escaped(key), "found an " + unknown_name("field", key, valid));
+          say(pointer + "/" + escaped(key),
+              "found an " + explain_unknown_name("field", key, valid));
     }
     struct Limit {
       const char* keyword;
@@ -269,7 +272,7 @@ class Explainer {
           Limit{"minProperties", "at least {} fields"},
           Limit{"maxProperties", "at most {} fields"}})
       if (fails(limit.keyword))
-        say(pointer, fmt::format("found {}, expected {}{}.", shown(value),
+        say(pointer, fmt::format("found {}, expected {}{}.", describe_value(value),
                                  fmt::format(fmt::runtime(limit.text), node[limit.keyword].dump()),
                                  because));
   }

@@ -68,7 +68,7 @@ int write_all(int descriptor, std::string_view text) {
 }
 
 /// Calls `fill`; the error of the first piece that could not be written. Later ones are left out.
-int write_with(int descriptor, const std::function<void(const Put&)>& fill) {
+int write_with(int descriptor, const std::function<void(const PieceWriter&)>& fill) {
   int error = 0;
   fill([&](std::string_view piece) {
     if (error == 0) error = write_all(descriptor, piece);
@@ -84,7 +84,7 @@ bool is_special(const fs::path& file) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-fs::path replaced_by(const fs::path& file) {
+fs::path find_replaced(const fs::path& file) {
   std::error_code missing;
   if (!fs::is_symlink(fs::symlink_status(file, missing)) || is_special(file)) return file;
   const fs::path real = fs::canonical(file, missing);
@@ -94,12 +94,12 @@ fs::path replaced_by(const fs::path& file) {
                            : fmt::format("Name the file itself ({}) or another.", real.string()));
 }
 
-void write_pieces(const fs::path& file, const std::function<void(const Put&)>& fill,
+void write_pieces(const fs::path& file, const std::function<void(const PieceWriter&)>& fill,
                   const std::string& ending) {
   refuse_folder(file);
   make_folder(file);
   survive_size_limit();
-  const fs::path target = replaced_by(file);
+  const fs::path target = find_replaced(file);
   const std::string suggestion =
       "Free space or choose another folder; what was there before is unchanged.";
   if (is_special(target)) {
@@ -131,7 +131,7 @@ void write_parts(const fs::path& file, std::span<const std::string_view> parts,
                  const std::string& ending) {
   write_pieces(
       file,
-      [&](const Put& put) {
+      [&](const PieceWriter& put) {
         for (const std::string_view part : parts) put(part);
       },
       ending);
@@ -145,7 +145,7 @@ void write_text(const fs::path& file, const std::string& text) {
 void check_writable(const fs::path& file) {
   refuse_folder(file);
   make_folder(file);
-  const fs::path target = replaced_by(file);
+  const fs::path target = find_replaced(file);
   if (is_special(target)) {
     if (::access(target.c_str(), W_OK) != 0)
       throw unwritable(file, words_of_error(errno), "Choose another file.");

@@ -14,7 +14,7 @@ bool is_special(const std::filesystem::path& file);
 
 /// The file that is replaced when `file` is written: itself. InputError for a link, through which
 /// something else would be overwritten; but "/dev/stdout" leads to what the shell has opened.
-std::filesystem::path replaced_by(const std::filesystem::path& file);
+std::filesystem::path find_replaced(const std::filesystem::path& file);
 
 /// Writes `parts`, one after the other, to a temporary file in the same folder (which is created if
 /// it is missing), syncs it to the disk, renames it to `file`, and syncs the folder. A reader finds
@@ -27,10 +27,11 @@ void write_parts(const std::filesystem::path& file, std::span<const std::string_
                  const std::string& ending = "");
 
 /// Appends to a file that is being written.
-using Put = std::function<void(std::string_view)>;
-/// The same for content that does not fit memory: `fill` is called once and calls Put for each
-/// piece. If it throws, the exception is thrown again, and the old file is not changed.
-void write_pieces(const std::filesystem::path& file, const std::function<void(const Put&)>& fill,
+using PieceWriter = std::function<void(std::string_view)>;
+/// The same for content that does not fit memory: `fill` is called once and calls PieceWriter for
+/// each piece. If it throws, the exception is thrown again, and the old file is not changed.
+void write_pieces(const std::filesystem::path& file,
+                  const std::function<void(const PieceWriter&)>& fill,
                   const std::string& ending = "");
 
 }  // namespace assay

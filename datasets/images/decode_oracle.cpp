@@ -17,8 +17,8 @@ constexpr double channel_mean[] = {0.485, 0.456, 0.406},
                  channel_deviation[] = {0.229, 0.224, 0.225};
 constexpr double roundoff = 0x1p-24;  // of fp32
 
-std::array<std::uint32_t, 4> drawn(std::uint64_t seed, std::uint64_t epoch, std::int64_t sample,
-                                   std::uint32_t attempt) {
+std::array<std::uint32_t, 4> draw_words_of(std::uint64_t seed, std::uint64_t epoch,
+                                           std::int64_t sample, std::uint32_t attempt) {
   const auto number = static_cast<std::uint64_t>(sample);
   const r123::Philox4x32::ctr_type counter{{static_cast<std::uint32_t>(number),
                                             static_cast<std::uint32_t>(number >> 32),
@@ -62,7 +62,7 @@ ClaimedView random_part(ImageSize image, std::uint64_t seed, std::uint64_t epoch
   const double pixels = static_cast<double>(image.width) * image.height;
   bool decided = true;
   for (std::uint32_t attempt = 0; attempt < 10; ++attempt) {
-    const auto words = drawn(seed, epoch, sample, attempt);
+    const auto words = draw_words_of(seed, epoch, sample, attempt);
     const double area = pixels * (0.08 + 0.92 * share(words[0]));
     const double ratio = 0.75 * std::pow(16.0 / 9, share(words[1]));
     ClaimedView view;
@@ -83,17 +83,17 @@ ClaimedView random_part(ImageSize image, std::uint64_t seed, std::uint64_t epoch
 
 }  // namespace
 
-ClaimedView claimed_view(ImageSize image) {
+ClaimedView compute_claimed_view(ImageSize image) {
   const double side = 0.875 * std::min(image.width, image.height);
   return {(image.width - side) / 2, (image.height - side) / 2, side, side};
 }
 
-ClaimedView claimed_view(ImageSize image, const std::string& augment, std::uint64_t seed,
-                         std::uint64_t epoch, std::int64_t sample) {
-  if (augment == "none") return claimed_view(image);
+ClaimedView compute_claimed_view(ImageSize image, const std::string& augment, std::uint64_t seed,
+                                 std::uint64_t epoch, std::int64_t sample) {
+  if (augment == "none") return compute_claimed_view(image);
   if (augment == "shift") {
-    ClaimedView view = claimed_view(image);
-    const auto words = drawn(seed, epoch, sample, 0);
+    ClaimedView view = compute_claimed_view(image);
+    const auto words = draw_words_of(seed, epoch, sample, 0);
     view.left = share(words[2]) * (image.width - view.width);
     view.top = share(words[3]) * (image.height - view.height);
     return view;
@@ -101,7 +101,7 @@ ClaimedView claimed_view(ImageSize image, const std::string& augment, std::uint6
   if (augment != "crop" && augment != "crop+flip")
     throw CaseError(fmt::format("'{}' says no part of an image", augment));
   ClaimedView view = random_part(image, seed, epoch, sample);
-  view.mirrored = augment == "crop+flip" && (drawn(seed, epoch, sample, 10)[0] & 1) != 0;
+  view.mirrored = augment == "crop+flip" && (draw_words_of(seed, epoch, sample, 10)[0] & 1) != 0;
   return view;
 }
 
@@ -109,8 +109,8 @@ DecodeOracle::DecodeOracle(std::span<const std::uint8_t> encoded, const DecodeCl
                            std::uint64_t epoch, std::int64_t index)
     : size_(claims.size), decoder_(image_decoder()) {
   const ImageSize whole = decoder_->open(encoded);
-  view_ = claims.training ? claimed_view(whole, claims.augment, claims.seed, epoch, index)
-                          : claimed_view(whole);
+  view_ = claims.training ? compute_claimed_view(whole, claims.augment, claims.seed, epoch, index)
+                          : compute_claimed_view(whole);
   if (decoder_->reduces())
     for (const int by : {2, 4, 8})
       if (std::min(view_.width, view_.height) >= by * size_) divisor_ = by;

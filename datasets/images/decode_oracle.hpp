@@ -21,10 +21,10 @@ struct ClaimedView {
 };
 /// The view in training. `augment`: the text of the option ("crop+flip"). CaseError for an unknown
 /// one.
-ClaimedView claimed_view(ImageSize image, const std::string& augment, std::uint64_t seed,
-                         std::uint64_t epoch, std::int64_t sample);
+ClaimedView compute_claimed_view(ImageSize image, const std::string& augment, std::uint64_t seed,
+                                 std::uint64_t epoch, std::int64_t sample);
 /// The view in evaluation.
-ClaimedView claimed_view(ImageSize image);
+ClaimedView compute_claimed_view(ImageSize image);
 
 struct DecodeClaims {
   int size = 224;         ///< sides of the result
@@ -39,7 +39,7 @@ class DecodeOracle {
   DecodeOracle(std::span<const std::uint8_t> encoded, const DecodeClaims& claims,
                std::uint64_t epoch, std::int64_t index);
 
-  bool decided() const { return view_.decided; }
+  bool is_decided() const { return view_.decided; }
   struct Element {
     double value = 0, bound = 0;
   };

@@ -38,7 +38,7 @@ EpochOrder::EpochOrder(std::int64_t samples, std::vector<std::int64_t> shards, s
 
 EpochOrder::Samples EpochOrder::samples(std::uint64_t epoch) const {
   const std::lock_guard lock(mutex_);  // others wait for the thread that makes it
-  for (const Kept& kept : kept_)
+  for (const EpochSamples& kept : kept_)
     if (kept.epoch == epoch) return kept.samples;
   auto order = std::make_shared<const std::vector<std::int64_t>>(make(epoch));
   if (kept_.size() == 2) kept_.erase(kept_.begin());

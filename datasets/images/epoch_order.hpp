@@ -30,11 +30,11 @@ class EpochOrder {
   bool shuffle_;
   std::size_t interleave_;
   mutable std::mutex mutex_;
-  struct Kept {
+  struct EpochSamples {
     std::uint64_t epoch = 0;
     Samples samples;
   };
-  mutable std::vector<Kept> kept_;  ///< guarded by mutex_
+  mutable std::vector<EpochSamples> kept_;  ///< guarded by mutex_
 };
 
 /// The batches of an epoch are numbered; rank r of R has the batches r, r + R, r + 2 R, … Batch k

@@ -112,7 +112,7 @@ class Generated final : public ImageSource {
 
 }  // namespace
 
-std::unique_ptr<ImageSource> generated_images(const GeneratedImages& images) {
+std::unique_ptr<ImageSource> make_generated_images(const GeneratedImages& images) {
   return std::make_unique<Generated>(images);
 }
 

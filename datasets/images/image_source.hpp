@@ -37,7 +37,7 @@ struct GeneratedImages {
 /// spots and noise. So a network can learn the classes, and a JPEG of quality 90 takes as many bits
 /// per pixel as a photograph. All arithmetic is exact or correctly rounded, so the pixels are the
 /// same on every machine. InputError for a number below 1 (first: below 0) or a side above 16384.
-std::unique_ptr<ImageSource> generated_images(const GeneratedImages& images);
+std::unique_ptr<ImageSource> make_generated_images(const GeneratedImages& images);
 
 /// The rows of a table in a file (datasets/file_table.hpp) as square grey pictures: 0 is black, the
 /// table's largest value is white, and labels are classes. scikit-learn's digits are such a table.

@@ -127,7 +127,7 @@ class InputPipeline::Threads {
     paused_ = false;
     work_.notify_all();
     Slot& slot = find_slot(step);
-    made_.wait(lock, [&] { return next_step_ > step && slot.left == 0; });
+    batch_ready_.wait(lock, [&] { return next_step_ > step && slot.left == 0; });
     counters_.stall_s += seconds_since(start);
     if (slot.error) {
       failure_ = slot.error;
@@ -266,7 +266,7 @@ class InputPipeline::Threads {
       }
       // It does not notify for each sample: a consumer that wakes takes a processor from the
       // threads.
-      if (--task.slot->left == 0) made_.notify_all();
+      if (--task.slot->left == 0) batch_ready_.notify_all();
       if (busy_ == 0 && limit_ == 0) idle_.notify_all();
     }
   }
@@ -330,9 +330,9 @@ class InputPipeline::Threads {
   const RankShare share_;
   const EpochOrder order_;
 
-  mutable std::mutex mutex_;             // guards all that follows
-  std::condition_variable work_;         // for the threads
-  std::condition_variable made_, idle_;  // for the caller: a batch; all threads at rest
+  mutable std::mutex mutex_;                    // guards all that follows
+  std::condition_variable work_;                // for the threads
+  std::condition_variable batch_ready_, idle_;  // for the caller: a batch; all threads at rest
   std::vector<Slot> slots_;
   std::uint64_t first_epoch_ = 0;
   std::int64_t first_step_ = 0;

@@ -43,7 +43,7 @@ std::optional<ProcessIo> process_io() {
   return io;
 }
 
-double cached_part(const std::vector<std::string>& files) {
+double measure_cached_part(const std::vector<std::string>& files) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   double cached = 0, all = 0;
   for (const std::string& path : files) {

@@ -18,9 +18,10 @@ std::optional<ProcessIo> process_io();
 
 /// The part of these files' bytes that is in the page cache, from 0 to 1. CaseError if a file
 /// cannot be opened or mapped.
-double cached_part(const std::vector<std::string>& files);
+double measure_cached_part(const std::vector<std::string>& files);
 /// Writes modified pages of these files to disk, then asks the system to drop their pages from the
-/// cache. The system may not do it: check by cached_part(). CaseError if a file cannot be opened.
+/// cache. The system may not do it: check by measure_cached_part(). CaseError if a file cannot be
+/// opened.
 void drop_from_cache(const std::vector<std::string>& files);
 
 }  // namespace assay

@@ -11,20 +11,20 @@ View make_view(ImageSize image, const DecodeSettings& settings, std::uint64_t ep
                            : evaluation_view(image);
 }
 
-ImageSize reduced(ImageSize image, int reduction) {
+ImageSize reduce_size(ImageSize image, int reduction) {
   return {(image.width + reduction - 1) / reduction, (image.height + reduction - 1) / reduction};
 }
 
 }  // namespace
 
-DecodedPart decoded_part(ImageSize image, bool reduces, const DecodeSettings& settings,
-                         std::uint64_t epoch, std::int64_t index) {
+DecodedPart find_decoded_part(ImageSize image, bool reduces, const DecodeSettings& settings,
+                              std::uint64_t epoch, std::int64_t index) {
   const View view = make_view(image, settings, epoch, index);
   const Crop& crop = view.crop;
   DecodedPart decoded;
   if (reduces) decoded.reduction = reduction_for(crop, settings.size);
   const double part = 1.0 / decoded.reduction;
-  decoded.size = reduced(image, decoded.reduction);
+  decoded.size = reduce_size(image, decoded.reduction);
   decoded.crop = {crop.x * part, crop.y * part, crop.width * part, crop.height * part};
   decoded.flip = view.flip;
   decoded.box = Resizer::box(decoded.size, decoded.crop.x, decoded.crop.y, decoded.crop.width,
@@ -38,7 +38,7 @@ SampleDecoder::SampleDecoder(const DecodeSettings& settings)
 void SampleDecoder::decode(std::span<const std::uint8_t> encoded, std::uint64_t epoch,
                            std::int64_t index, float* out) {
   const ImageSize image = decoder_->open(encoded);
-  const DecodedPart part = decoded_part(image, decoder_->reduces(), settings_, epoch, index);
+  const DecodedPart part = find_decoded_part(image, decoder_->reduces(), settings_, epoch, index);
   const PixelView pixels = decoder_->decode(part.reduction, part.box);
   resizer_.resize(pixels, part.size, part.crop.x, part.crop.y, part.crop.width, part.crop.height,
                   part.flip, settings_.size, settings_.layout, out);
@@ -50,7 +50,7 @@ void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSetting
   const ImageSize image = decoder->open(encoded);
   const View view = make_view(image, settings, epoch, index);
   const int reduction = decoder->reduces() ? reduction_for(view.crop, settings.size) : 1;
-  const ImageSize small = reduced(image, reduction);
+  const ImageSize small = reduce_size(image, reduction);
   const PixelView pixels = decoder->decode(reduction, {0, 0, small.width, small.height});
   ResizeAxis columns, rows;
   resize_axis(view.crop.x / reduction, view.crop.width / reduction, small.width, settings.size,

@@ -30,8 +30,8 @@ struct DecodedPart {
   PixelBox box;  ///< the pixels from which the crop is resized
 };
 /// `reduces`: ImageDecoder::reduces().
-DecodedPart decoded_part(ImageSize image, bool reduces, const DecodeSettings& settings,
-                         std::uint64_t epoch, std::int64_t index);
+DecodedPart find_decoded_part(ImageSize image, bool reduces, const DecodeSettings& settings,
+                              std::uint64_t epoch, std::int64_t index);
 
 /// Decodes samples one after the other and reuses its memory. Each thread needs its own.
 class SampleDecoder {

@@ -21,7 +21,7 @@ void append(std::string& text, std::uint64_t value, int count) {
 }
 
 /// A CRC of data that hold CRCs is weak: TensorFlow rotates it and adds a constant.
-std::uint32_t masked_crc(std::span<const std::uint8_t> bytes) {
+std::uint32_t mask_crc(std::span<const std::uint8_t> bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
 }
@@ -54,7 +54,7 @@ TfRecordIndex index_tfrecords(const DataFile& file) {
       refuse(offset, fmt::format("a truncated record ({} bytes are left)", left));
       return index;
     }
-    if (masked_crc(head.first(8)) != number(head.data() + 8, 4)) {
+    if (mask_crc(head.first(8)) != number(head.data() + 8, 4)) {
       refuse(offset, "wrong checksum of a record's length");
       return index;
     }
@@ -78,7 +78,7 @@ TfRecordIndex index_tfrecords(const DataFile& file) {
 void read_tfrecord(const DataFile& file, const TfRecord& record, Bytes& data) {
   data.resize(static_cast<std::size_t>(record.bytes));
   read_into(file, record.offset + head_bytes, data);
-  if (masked_crc(data) != record.check)
+  if (mask_crc(data) != record.check)
     throw BadSample("wrong checksum of a record's data (CRC-32C)");
 }
 
@@ -88,9 +88,9 @@ std::string tfrecord_bytes(std::string_view data) {
   };
   std::string record;
   append(record, data.size(), 8);
-  append(record, masked_crc(to_bytes(record)), 4);
+  append(record, mask_crc(to_bytes(record)), 4);
   record += data;
-  append(record, masked_crc(to_bytes(data)), 4);
+  append(record, mask_crc(to_bytes(data)), 4);
   return record;
 }
 

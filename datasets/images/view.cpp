@@ -28,7 +28,7 @@ double unit(std::uint32_t word) { return (word + 0.5) * 0x1p-32; }
 /// A number from 0 to count - 1.
 double below(std::uint32_t word, double count) { return std::floor(unit(word) * count); }
 
-Crop centred(ImageSize image, double width, double height) {
+Crop crop_centre(ImageSize image, double width, double height) {
   return {std::floor((image.width - width) / 2), std::floor((image.height - height) / 2), width,
           height};
 }
@@ -36,9 +36,9 @@ Crop centred(ImageSize image, double width, double height) {
 Crop fallback(ImageSize image) {
   const double width = image.width, height = image.height;
   if (width / height < least_ratio)
-    return centred(image, width, std::max(1.0, std::round(width / least_ratio)));
+    return crop_centre(image, width, std::max(1.0, std::round(width / least_ratio)));
   if (width / height > largest_ratio)
-    return centred(image, std::max(1.0, std::round(height * largest_ratio)), height);
+    return crop_centre(image, std::max(1.0, std::round(height * largest_ratio)), height);
   return {0, 0, width, height};
 }
 

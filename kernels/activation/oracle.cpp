@@ -15,26 +15,26 @@ class ActivationOracle final : public WholeOracle {
   explicit ActivationOracle(const ActivationProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const std::vector<double>& biases = known(inputs, executed).biases;
-    const sums::Bounds bounds = this->bounds(output, executed);
+    const std::vector<double>& biases = known(inputs, execution).biases;
+    const sums::Bounds bounds = this->bounds(output, execution);
     if (output.dims.size() == 1) {
       for (std::size_t i = 0; i < indices.size(); ++i)
         expected[i] = diff_bias(place(indices[i]), bounds, inputs);
       return;
     }
-    with_code(bounds, executed, [&](const auto& code) {
+    with_code(bounds, execution, [&](const auto& code) {
       sums::expect_elements(code, sums::find_values(names(), inputs), biases, indices, expected);
     });
   }
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
-                                        const Executed& executed, bool) const override {
+                                        const Execution& execution, bool) const override {
     if (output.dims.size() == 1) return std::nullopt;
     ElementFormula formula;
-    with_code(bounds(output, executed), executed, [&](const auto& code) {
-      formula = make_formula(code, names(), known(inputs, executed).biases);
+    with_code(bounds(output, execution), execution, [&](const auto& code) {
+      formula = make_formula(code, names(), known(inputs, execution).biases);
     });
     return formula;
   }
@@ -60,30 +60,30 @@ class ActivationOracle final : public WholeOracle {
     return {"diff_dst", problem_.of_derivative()};
   }
 
-  sums::Bounds bounds(const TensorSpec& output, const Executed& executed) const {
-    return {problem_.precision(), executed, output.type, place(output.elements())};
+  sums::Bounds bounds(const TensorSpec& output, const Execution& execution) const {
+    return {problem_.precision(), execution, output.type, place(output.elements())};
   }
 
-  double roundoff(const Executed& executed) const {
-    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+  double roundoff(const Execution& execution) const {
+    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     return problem_.precision() == Precision::fp64 ? 2 * u : u;  // the reference is in fp64, too
   }
 
-  activation::Element element(const Executed& executed) const {
+  activation::Element element(const Execution& execution) const {
     const ActivationShape& s = problem_.shape();
-    return {problem_.function(), adds_bias(), s.ih * s.iw, s.ic, roundoff(executed)};
+    return {problem_.function(), adds_bias(), s.ih * s.iw, s.ic, roundoff(execution)};
   }
 
   /// Calls body(the code that expects an element of dst, or of diff_src).
   template <class Body>
-  void with_code(const sums::Bounds& bounds, const Executed& executed, const Body& body) const {
-    if (problem_.backward()) return body(activation::DiffSrc{element(executed), bounds});
-    body(activation::Dst{element(executed), bounds});
+  void with_code(const sums::Bounds& bounds, const Execution& execution, const Body& body) const {
+    if (problem_.backward()) return body(activation::DiffSrc{element(execution), bounds});
+    body(activation::Dst{element(execution), bounds});
   }
 
-  const Cache& known(const Inputs& inputs, const Executed& executed) const {
+  const Cache& known(const Inputs& inputs, const Execution& execution) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
-    key.push_back(roundoff(executed));
+    key.push_back(roundoff(execution));
     if (key == key_) return known_;
     const ActivationShape& s = problem_.shape();
     known_ = {};
@@ -93,8 +93,8 @@ class ActivationOracle final : public WholeOracle {
     }
     if (problem_.backward() && problem_.bias())
       known_.sums = sums::ChannelSums({s.mb, s.ic, s.ih * s.iw}, names())
-                        .sum(Sums{element(executed)}, inputs, known_.biases, prover_);
-    roundoff_ = roundoff(executed);
+                        .sum(Sums{element(execution)}, inputs, known_.biases, prover_);
+    roundoff_ = roundoff(execution);
     key_ = std::move(key);
     return known_;
   }

@@ -17,24 +17,24 @@ Makers& makers() {
 
 namespace {
 
-std::unique_ptr<Library>& opened() {
+std::unique_ptr<Library>& library_in_use() {
   static std::unique_ptr<Library> library;
   return library;
 }
 
 /// Why the library that was asked for first could not be opened: no other one takes its place.
-std::string& refused() {
+std::string& open_error() {
   static std::string reason;
   return reason;
 }
 
 /// Opens the library of this process, if none is open; why `name` cannot be used, or nothing.
 std::string open_library(const std::string& name, int threads) {
-  std::unique_ptr<Library>& library = opened();
+  std::unique_ptr<Library>& library = library_in_use();
   if (!library) {
     Result<std::unique_ptr<Library>> opening = Library::open(name, threads);
     if (const auto* refusal = std::get_if<Unsupported>(&opening))
-      return refused() = refusal->reason;
+      return open_error() = refusal->reason;
     library = std::move(std::get<std::unique_ptr<Library>>(opening));
   }
   if (library->is(name)) return library->why_not_threads(threads);
@@ -51,9 +51,9 @@ class BlasBackend final : public HostBackend {
   std::string name() const override { return "blas"; }
 
   nlohmann::json software() const override {
-    if (!opened() && refused().empty()) open_library("auto", 1);
-    if (!opened()) return {{"library", nullptr}, {"reason", refused()}};
-    return opened()->software();
+    if (!library_in_use() && open_error().empty()) open_library("auto", 1);
+    if (!library_in_use()) return {{"library", nullptr}, {"reason", open_error()}};
+    return library_in_use()->software();
   }
 
   Result<Device*> device(const Options& options) override {
@@ -70,8 +70,8 @@ Backend* create(std::string&) { return new BlasBackend; }
 }  // namespace
 
 const Library& library() {
-  if (!opened()) throw std::logic_error("no CBLAS library is open");
-  return *opened();
+  if (!library_in_use()) throw std::logic_error("no CBLAS library is open");
+  return *library_in_use();
 }
 
 }  // namespace assay::blas

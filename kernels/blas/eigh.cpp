@@ -44,11 +44,11 @@ class Eigh final : public BlasOperation {
         d_(static_cast<Int>(problem.shape().d)),
         name_(name),
         call_(reinterpret_cast<Syevd<Int, Real>>(function)) {
-    executed_ = executed_by(name, problem, "divide_and_conquer");
+    execution_ = make_execution(name, problem, "divide_and_conquer");
     use_threads();
     size_workspaces();
     const auto add = [this](const char* what, std::size_t bytes) {
-      executed_.workspace_bytes += bytes;
+      execution_.workspace_bytes += bytes;
       arguments_.push_back(bytes_tensor(what, Role::workspace, bytes));
     };
     add("work", static_cast<std::size_t>(reals_) * sizeof(Real));
@@ -80,9 +80,10 @@ class Eigh final : public BlasOperation {
     if (info != 0)
       throw CaseError(fmt::format("{} of {} told no size of its workspace (info is {}).", name_,
                                   library().file(), info));
-    const double told = std::ceil(static_cast<double>(reals) *
-                                  (1 + static_cast<double>(std::numeric_limits<Real>::epsilon())));
-    reals_ = std::max(static_cast<Int>(told), 1 + 6 * d_ + 2 * d_ * d_);
+    const double doubles =
+        std::ceil(static_cast<double>(reals) *
+                  (1 + static_cast<double>(std::numeric_limits<Real>::epsilon())));
+    reals_ = std::max(static_cast<Int>(doubles), 1 + 6 * d_ + 2 * d_ * d_);
     integers_ = std::max<Int>(integers, 3 + 5 * d_);
   }
 

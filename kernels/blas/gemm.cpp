@@ -47,16 +47,16 @@ class BlasGemm final : public BlasOperation {
       : BlasOperation(problem.tensors(), threads),
         problem_(problem),
         call_(reinterpret_cast<GemmFunction<Int, Scalar, void>>(function)) {
-    executed_.algorithm = "direct";
-    executed_.implementation = fmt::format("{} {}", library().version(), name);
-    executed_.storage = std::string(assay::name(problem.precision()));
+    execution_.algorithm = "direct";
+    execution_.implementation = fmt::format("{} {}", library().version(), name);
+    execution_.storage = std::string(assay::name(problem.precision()));
     // The bounds of fp32 exclude tf32 and bf16, and integers come out exactly: an ok row proves the
     // arithmetic. Nothing tells how 16-bit inputs are multiplied.
     const bool shown = !is_mixed(problem.precision());
-    executed_.compute = shown ? executed_.storage : "";
-    executed_.accumulate = std::string(assay::name(format(problem.precision()).accumulator));
-    executed_.evidence = shown ? "numerical" : "requested";
-    executed_.layout = "columns";
+    execution_.compute = shown ? execution_.storage : "";
+    execution_.accumulate = std::string(assay::name(format(problem.precision()).accumulator));
+    execution_.evidence = shown ? "numerical" : "requested";
+    execution_.layout = "columns";
   }
 
   void run(Stream&) override {
@@ -98,7 +98,7 @@ std::string why_not_extents(const GemmShape& s) {
 Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
                                              const Options& options, Communicator&) {
   const GemmProblem& gemm = problem_cast<GemmProblem>(problem);
-  if (auto why = refused_algorithm(options, "blas", {"direct"}, "gemm")) return std::move(*why);
+  if (auto why = refuse_algorithm(options, "blas", {"direct"}, "gemm")) return std::move(*why);
   const std::vector<std::string> names = list_names(gemm.precision());
   if (names.empty())
     return Unsupported{fmt::format(

@@ -22,7 +22,7 @@ template <class Int, class Real>
 class Hinge final : public BlockedPass {
  public:
   Hinge(const LinalgProblem& problem, int threads, const Functions& functions)
-      : BlockedPass(problem, threads, executed_by(functions.names, problem, "direct"),
+      : BlockedPass(problem, threads, make_execution(functions.names, problem, "direct"),
                     problem.shape().d + 1 + losses, 2 + (copies ? problem.shape().d : 0)),
         margins_(reinterpret_cast<GemvFunction<Int, Real>>(functions.of_precision)),
         direction_(reinterpret_cast<GemvFunction<Int, double>>(functions.of_fp64)) {}
@@ -78,7 +78,7 @@ class Hinge final : public BlockedPass {
 
 }  // namespace
 
-MadeOperation make_hinge(const LinalgProblem& problem, int threads) {
+OperationResult make_hinge(const LinalgProblem& problem, int threads) {
   const std::string own = cblas_name("gemv", problem.precision()),
                     fp64 = cblas_name("gemv", Precision::fp64);
   Result<void*> of_precision = cblas(own), of_fp64 = cblas(fp64);

@@ -17,7 +17,7 @@ template <class Int, class Real>
 class KmeansAssign final : public BlockedPass {
  public:
   KmeansAssign(const LinalgProblem& problem, int threads, const std::string& name, void* gemm)
-      : BlockedPass(problem, threads, executed_by(name, problem, "direct"),
+      : BlockedPass(problem, threads, make_execution(name, problem, "direct"),
                     problem.shape().k * (problem.shape().d + 1) + 1, problem.shape().k),
         gemm_(reinterpret_cast<GemmFunction<Int, Real>>(gemm)),
         differences_(static_cast<std::size_t>(k_ * d_)),
@@ -25,8 +25,9 @@ class KmeansAssign final : public BlockedPass {
 
  private:
   void begin() override {
-    const Real *const centroids = data<Real>(1), *const b = centroids +
-                                                            nearest_to_zero(centroids, k_, d_) * d_;
+    const Real *const centroids = data<Real>(1), *const b =
+                                                     centroids +
+                                                     find_nearest_to_zero(centroids, k_, d_) * d_;
     for (std::int64_t c = 0; c < k_; ++c)
       starts_[static_cast<std::size_t>(c)] =
           subtract_centroid(centroids + c * d_, b, d_, [&](std::ptrdiff_t j, Real difference) {
@@ -87,7 +88,7 @@ class KmeansAssign final : public BlockedPass {
 
 }  // namespace
 
-MadeOperation make_kmeans_assign(const LinalgProblem& problem, int threads) {
+OperationResult make_kmeans_assign(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("gemm", problem.precision());
   Result<void*> gemm = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&gemm)) return std::move(*why);

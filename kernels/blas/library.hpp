@@ -48,10 +48,10 @@ class Library {
   bool is_threaded() const;
 
  private:
-  Library(std::string asked, void* handle) : asked_(std::move(asked)), handle_(handle) {}
-  static Result<std::unique_ptr<Library>> open_file(const std::string& asked,
+  Library(std::string request, void* handle) : name_(std::move(request)), handle_(handle) {}
+  static Result<std::unique_ptr<Library>> open_file(const std::string& request,
                                                     const std::string& name, int threads);
-  static Result<std::unique_ptr<Library>> load(const std::string& asked, const std::string& name);
+  static Result<std::unique_ptr<Library>> load(const std::string& request, const std::string& name);
   void* symbol(const std::string& name) const;
   Result<bool> probe_width() const;
   std::string read_version() const;
@@ -63,7 +63,7 @@ class Library {
   /// multiply() with `threads` threads, and with those that the library has started itself.
   void multiply_with(int threads) const;
 
-  std::string asked_, file_, suffix_, version_;
+  std::string name_, file_, suffix_, version_;
   void* handle_;
   bool wide_ = false;
   mutable std::atomic<int> threads_ = 0;  ///< that the library was told last; 0: none

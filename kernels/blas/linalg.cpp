@@ -22,7 +22,7 @@ class Syrk final : public BlasOperation {
       : BlasOperation(problem.tensors(), threads),
         shape_(problem.shape()),
         call_(reinterpret_cast<SyrkFunction<Int, Real>>(function)) {
-    executed_ = executed_by(name, problem, "direct");
+    execution_ = make_execution(name, problem, "direct");
   }
 
   void run(Stream&) override {
@@ -55,18 +55,19 @@ std::int64_t largest_extent(const LinalgShape& s) {
   return s.kernel == LinalgKernel::syrk ? std::max(s.n, s.d) : std::max(s.d + 1, s.k);
 }
 
-MadeOperation make_syrk(const LinalgProblem& problem, int threads) {
+OperationResult make_syrk(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("syrk", problem.precision());
   Result<void*> syrk = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&syrk)) return std::move(*why);
   return make_own<Syrk>(problem.precision(), problem, name, std::get<void*>(syrk), threads);
 }
 
-MadeOperation make_linalg(Device&, const Problem& problem, const Options& options, Communicator&) {
+OperationResult make_linalg(Device&, const Problem& problem, const Options& options,
+                            Communicator&) {
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   const LinalgShape& s = linalg.shape();
   const std::string known = name_algorithm(s.kernel);
-  if (auto why = refused_algorithm(options, "blas", {known}, name(s.kernel), "it is " + known))
+  if (auto why = refuse_algorithm(options, "blas", {known}, name(s.kernel), "it is " + known))
     return std::move(*why);
   if (!library().wide() && largest_extent(s) > std::numeric_limits<std::int32_t>::max())
     return Unsupported{fmt::format(
@@ -107,16 +108,16 @@ Result<void*> cblas(const std::string& name) {
   return Unsupported{library().why_not(name)};
 }
 
-Executed executed_by(const std::string& functions, const LinalgProblem& problem,
-                     const std::string& algorithm) {
-  Executed executed;
-  executed.algorithm = algorithm;
-  executed.implementation = fmt::format("{} {}", library().version(), functions);
-  executed.storage = executed.compute = executed.accumulate =
+Execution make_execution(const std::string& functions, const LinalgProblem& problem,
+                         const std::string& algorithm) {
+  Execution execution;
+  execution.algorithm = algorithm;
+  execution.implementation = fmt::format("{} {}", library().version(), functions);
+  execution.storage = execution.compute = execution.accumulate =
       std::string(name(problem.precision()));
-  executed.evidence = "numerical";  // the bounds of fp32 exclude tf32 and bf16
-  executed.layout = "rows";
-  return executed;
+  execution.evidence = "numerical";  // the bounds of fp32 exclude tf32 and bf16
+  execution.layout = "rows";
+  return execution;
 }
 
 }  // namespace assay::blas

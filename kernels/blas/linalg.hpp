@@ -10,19 +10,19 @@
 
 namespace assay::blas {
 
-using MadeOperation = Result<std::unique_ptr<Operation>>;
+using OperationResult = Result<std::unique_ptr<Operation>>;
 
 // Each: Unsupported where the library lacks a function of it.
 /// moments and hinge_hessian by cblas_dsyrk, in both precisions, since sums are fp64.
-MadeOperation make_outer_products(const LinalgProblem& problem, int threads);
+OperationResult make_outer_products(const LinalgProblem& problem, int threads);
 /// Scores of blocks of observations by cblas_?gemm.
-MadeOperation make_kmeans_assign(const LinalgProblem& problem, int threads);
+OperationResult make_kmeans_assign(const LinalgProblem& problem, int threads);
 /// Margins of blocks of observations by cblas_?gemv, and what they add to the direction.
-MadeOperation make_hinge(const LinalgProblem& problem, int threads);
+OperationResult make_hinge(const LinalgProblem& problem, int threads);
 /// Eigenvalues and eigenvectors by LAPACK's ?syevd (tridiagonalization, divide and conquer).
-MadeOperation make_eigh(const LinalgProblem& problem, int threads);
+OperationResult make_eigh(const LinalgProblem& problem, int threads);
 /// r of a tall table by a tree of LAPACK's ?tpqrt.
-MadeOperation make_qr(const LinalgProblem& problem, int threads);
+OperationResult make_qr(const LinalgProblem& problem, int threads);
 
 /// "cblas_dgemm" of "gemm": the function of the problem's precision.
 std::string cblas_name(const std::string& function, Precision precision);
@@ -30,8 +30,8 @@ std::string cblas_name(const std::string& function, Precision precision);
 Result<void*> cblas(const std::string& name);
 
 /// The row's "executed" for functions of the library.
-Executed executed_by(const std::string& functions, const LinalgProblem& problem,
-                     const std::string& algorithm);
+Execution make_execution(const std::string& functions, const LinalgProblem& problem,
+                         const std::string& algorithm);
 
 /// c[j, i] = c[i, j] of the lower triangle, which is what BLAS writes.
 template <class Real>

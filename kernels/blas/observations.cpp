@@ -19,7 +19,7 @@ std::int64_t whole_lines(std::int64_t doubles) {
 
 }  // namespace
 
-BlockedPass::BlockedPass(const LinalgProblem& problem, int threads, Executed executed,
+BlockedPass::BlockedPass(const LinalgProblem& problem, int threads, Execution execution,
                          std::int64_t sums, std::int64_t each)
     : BlasOperation(problem.tensors(), 1),  // within each of ours
       n_(problem.shape().n),
@@ -31,11 +31,11 @@ BlockedPass::BlockedPass(const LinalgProblem& problem, int threads, Executed exe
       threads_(threads),
       sums_(whole_lines(sums)),
       scratch_(whole_lines(block_rows_ * each)) {
-  executed_ = std::move(executed);
-  executed_.workspace_bytes =
+  execution_ = std::move(execution);
+  execution_.workspace_bytes =
       static_cast<std::size_t>(threads_ * (sums_ + scratch_)) * sizeof(double);
-  arguments_.push_back(bytes_tensor("workspace", Role::workspace, executed_.workspace_bytes));
-  executed_.numbers["block_rows"] = static_cast<double>(block_rows_);
+  arguments_.push_back(bytes_tensor("workspace", Role::workspace, execution_.workspace_bytes));
+  execution_.numbers["block_rows"] = static_cast<double>(block_rows_);
 }
 
 void BlockedPass::run(Stream&) {

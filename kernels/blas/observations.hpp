@@ -17,7 +17,7 @@ class BlockedPass : public BlasOperation {
  protected:
   /// `sums`: fp64 numbers that are summed; `each`: fp64 numbers of scratch memory of each
   /// observation of a block.
-  BlockedPass(const LinalgProblem& problem, int threads, Executed executed, std::int64_t sums,
+  BlockedPass(const LinalgProblem& problem, int threads, Execution execution, std::int64_t sums,
               std::int64_t each);
   /// Called before the first block.
   virtual void begin() {}

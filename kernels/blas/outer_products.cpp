@@ -30,12 +30,12 @@ class OuterProducts final : public BlasOperation {
         call_(reinterpret_cast<SyrkFunction<Int, double>>(dsyrk)),
         threads_(threads),
         chosen_(static_cast<std::size_t>(block_rows_)) {
-    executed_ = executed_by(name, problem, "direct");
-    executed_.workspace_bytes =
+    execution_ = make_execution(name, problem, "direct");
+    execution_.workspace_bytes =
         static_cast<std::size_t>(block_rows_ * columns_ + threads_ * d_) * sizeof(double);
-    arguments_.push_back(bytes_tensor("workspace", Role::workspace, executed_.workspace_bytes));
-    executed_.compute = executed_.accumulate = "fp64";
-    executed_.operand_roundings = centred_ && sizeof(Real) == sizeof(double) ? 1 : 0;
+    arguments_.push_back(bytes_tensor("workspace", Role::workspace, execution_.workspace_bytes));
+    execution_.compute = execution_.accumulate = "fp64";
+    execution_.operand_roundings = centred_ && sizeof(Real) == sizeof(double) ? 1 : 0;
   }
 
   void run(Stream&) override {
@@ -108,7 +108,7 @@ class OuterProducts final : public BlasOperation {
 
 }  // namespace
 
-MadeOperation make_outer_products(const LinalgProblem& problem, int threads) {
+OperationResult make_outer_products(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("syrk", Precision::fp64);
   Result<void*> dsyrk = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&dsyrk)) return std::move(*why);

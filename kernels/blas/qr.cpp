@@ -47,11 +47,11 @@ class TallSkinnyQr final : public BlasOperation {
         name_(name),
         call_(reinterpret_cast<Tpqrt<Int, Real>>(function)),
         threads_(threads) {
-    executed_ = executed_by(name, problem, "tsqr");
-    executed_.workspace_bytes =
+    execution_ = make_execution(name, problem, "tsqr");
+    execution_.workspace_bytes =
         static_cast<std::size_t>(threads_ * elements_of_thread()) * sizeof(Real);
-    executed_.numbers["block_rows"] = static_cast<double>(rows_);
-    arguments_.push_back(bytes_tensor("blocks", Role::workspace, executed_.workspace_bytes));
+    execution_.numbers["block_rows"] = static_cast<double>(rows_);
+    arguments_.push_back(bytes_tensor("blocks", Role::workspace, execution_.workspace_bytes));
   }
 
   void run(Stream&) override {

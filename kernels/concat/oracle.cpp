@@ -22,7 +22,7 @@ class ConcatOracle final : public WholeOracle {
     }
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     with_code(output, [&](const auto& code, const std::vector<std::string>& names) {
       std::vector<double> values;
@@ -39,7 +39,7 @@ class ConcatOracle final : public WholeOracle {
     });
   }
 
-  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs&, const Executed&,
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs&, const Execution&,
                                         bool) const override {
     ElementFormula formula;
     with_code(output, [&](const auto& code, std::vector<std::string> names) {

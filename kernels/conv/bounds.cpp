@@ -59,9 +59,9 @@ double typical(const std::vector<double>& amplifications, const ConvProblem& pro
 
 }  // namespace
 
-Method method(const Executed& executed) {
-  if (executed.algorithm.find("wino") != std::string::npos) return Method::winograd;
-  if (executed.algorithm.find("fft") != std::string::npos) return Method::fft;
+Method method(const Execution& execution) {
+  if (execution.algorithm.find("wino") != std::string::npos) return Method::winograd;
+  if (execution.algorithm.find("fft") != std::string::npos) return Method::fft;
   return Method::direct;
 }
 
@@ -107,20 +107,20 @@ std::vector<double> winograd_amplifications(int outputs, int taps) {
   return of_outputs;
 }
 
-std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& executed) {
-  if (method(executed) != Method::winograd || !executed.tile) return std::nullopt;
+std::optional<std::string> why_unjudged(const ConvProblem& problem, const Execution& execution) {
+  if (method(execution) != Method::winograd || !execution.tile) return std::nullopt;
   const ConvShape& s = problem.shape();
-  const double points = *executed.tile + static_cast<double>(std::max({s.kd, s.kh, s.kw})) - 1;
-  if (*executed.tile >= 1 && points <= most_winograd_points) return std::nullopt;
+  const double points = *execution.tile + static_cast<double>(std::max({s.kd, s.kh, s.kw})) - 1;
+  if (*execution.tile >= 1 && points <= most_winograd_points) return std::nullopt;
   return fmt::format(
       "the backend declares a Winograd tile of {} (error bounds are derived for transforms of at "
       "most {} points, this one has {:g}). Use another algorithm.",
-      *executed.tile, most_winograd_points, points);
+      *execution.tile, most_winograd_points, points);
 }
 
-ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
+ErrorModel::ErrorModel(const ConvProblem& problem, const Execution& execution, std::size_t samples,
                        double mean_square_product, std::span<const std::int64_t> indices)
-    : sums::ErrorModel(problem.precision(), executed, samples), method_(method(executed)) {
+    : sums::ErrorModel(problem.precision(), execution, samples), method_(method(execution)) {
   if (method_ == Method::direct || exact) return;
 
   const ConvShape& s = problem.shape();
@@ -128,7 +128,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
   // A transform that stores its results in a 16-bit type, as some do, rounds to it.
   const double u_stored =
       rounds_operands ? u_tf32
-                      : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out);
+                      : std::min(unit_roundoff(type_or(execution.compute, DataType::fp64)), u_out);
   const double stored = std::max(u, u_stored) / u;
   // The rounding is as in expected(), for the transformed operands.
   const auto find_variance = [this](double terms) {
@@ -143,7 +143,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     variance_ = find_variance(terms) + 3 * stored * stored * std::log2(points + 2);
   } else {
     const int tile =
-        std::clamp(executed.tile.value_or(4), 1, static_cast<int>(most_winograd_points));
+        std::clamp(execution.tile.value_or(4), 1, static_cast<int>(most_winograd_points));
     const int taps = static_cast<int>(std::max({s.kd, s.kh, s.kw}));
     if (weights) {
       const auto tiles = [&](std::int64_t extent) { return (extent + tile - 1) / tile; };
@@ -158,11 +158,11 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     variance_ = (find_variance(terms) + (reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0) *
                 amplification * amplification;
     const double times =
-        executed.operand_roundings
-            ? std::clamp<double>(*executed.operand_roundings, 0.0, stored_roundings)
+        execution.operand_roundings
+            ? std::clamp<double>(*execution.operand_roundings, 0.0, stored_roundings)
             : stored_roundings;
     if (stored > 1) rounding_ = times / 3 * std::pow(amplification * stored, 2);
-    if (!executed.operand_roundings) norm_stages_ = std::sqrt(staged_roundings / stored_roundings);
+    if (!execution.operand_roundings) norm_stages_ = std::sqrt(staged_roundings / stored_roundings);
   }
   nominal_squares_ = count * mean_square_product;
 }

@@ -28,7 +28,7 @@ using sums::u_tf32;
 enum class Method { direct, winograd, fft };
 /// The method of summation of an algorithm. An unknown algorithm ("", "auto") must satisfy the
 /// bound of `direct`, which is the tightest.
-Method method(const Executed& executed);
+Method method(const Execution& execution);
 
 /// Growth of the variance of rounding errors in one dimension of F(outputs x outputs, taps x taps)
 /// Winograd over one direct sum, for each output of a tile, from the Cook-Toom transforms with the
@@ -42,13 +42,13 @@ inline constexpr int most_winograd_points = 8;
 
 /// The reason why results of `executed` cannot be judged; nothing if they can
 /// (Oracle::cannot_judge).
-std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& executed);
+std::optional<std::string> why_unjudged(const ConvProblem& problem, const Execution& execution);
 
 class ErrorModel : public sums::ErrorModel {
  public:
   /// `indices`: of the outputs that are judged, if their products are of one size; else the norm is
   /// that of the least accurate output of a tile.
-  ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
+  ErrorModel(const ConvProblem& problem, const Execution& execution, std::size_t samples,
              double mean_square_product, std::span<const std::int64_t> indices = {});
   Expected expected(const Terms& terms) const;
 

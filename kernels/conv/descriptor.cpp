@@ -213,17 +213,17 @@ bool padding_is_derived(const ConvShape& s, const AxisMembers& a) {
 }
 
 /// The shape with the fields that are given; before derive().
-ConvShape given_shape(const Numbers& given, const DescriptorComplaint& complain) {
+ConvShape read_shape(const Numbers& numbers, const DescriptorComplaint& complain) {
   ConvShape shape;
   for (const AxisMembers* axis : {&depth, &height, &width}) {
     shape.*axis->in = shape.*axis->out = shape.*axis->taps = 0;
     shape.*axis->pad = -1;
   }
   for (const Field& field : fields)
-    if (const auto entry = given.find(field.name); entry != given.end())
+    if (const auto entry = numbers.find(field.name); entry != numbers.end())
       shape.*field.member = entry->second;
   for (const char* name : {"ic", "oc"})
-    if (!given.contains(name)) complain("{} is missing. Give for example {}64.", name, name);
+    if (!numbers.contains(name)) complain("{} is missing. Give for example {}64.", name, name);
   for (const auto& [name, channels] : {std::pair{"ic", shape.ic}, {"oc", shape.oc}})
     if (channels % shape.g != 0)
       complain("g: {} groups do not divide {} = {}. Give a divisor of both ic and oc.", shape.g,
@@ -236,7 +236,7 @@ struct GivenAxes {
   bool d, h, w;
 };
 
-GivenAxes given_axes(const ConvShape& shape, const DescriptorComplaint& complain) {
+GivenAxes find_given_axes(const ConvShape& shape, const DescriptorComplaint& complain) {
   // The volume may be given by any of its fields (benchdnn's no_d, no_h, no_w).
   const auto is_given = [&](const AxisMembers& a) {
     return shape.*a.in != 0 || shape.*a.out != 0 || shape.*a.taps != 0 || shape.*a.dilation != 0 ||
@@ -256,12 +256,12 @@ GivenAxes given_axes(const ConvShape& shape, const DescriptorComplaint& complain
 
 /// Makes a dimension that is left out equal to its leader.
 void follow(ConvShape& shape, const AxisMembers& leader, const AxisMembers& axis,
-            const Numbers& given, const DescriptorComplaint& complain) {
+            const Numbers& numbers, const DescriptorComplaint& complain) {
   const std::string stride = fmt::format("s{}", axis.letter), pad = fmt::format("p{}", axis.letter);
   for (const auto& [name, own, leaders] :
        {std::tuple{stride, shape.*axis.stride, shape.*leader.stride},
         {pad, shape.*axis.pad, shape.*leader.pad}})
-    if (given.contains(name) && own != leaders)
+    if (numbers.contains(name) && own != leaders)
       complain(
           "{} is {}, but without i{} this dimension follows {} and has {}. Give i{} and k{} too.",
           name, own, axis.letter, leader.letter, leaders, axis.letter, axis.letter);
@@ -272,13 +272,13 @@ void follow(ConvShape& shape, const AxisMembers& leader, const AxisMembers& axis
 
 ConvShape parse_conv(const std::string& descriptor) {
   const DescriptorComplaint complain("conv", descriptor);
-  const Numbers given = read_fields(descriptor, complain);
-  if (given.empty())
+  const Numbers numbers = read_fields(descriptor, complain);
+  if (numbers.empty())
     complain(
         "it is empty (no field such as ic64 in it). Give for example "
         "mb16ic64ih112oc128oh112kh3ph1.");
-  ConvShape shape = given_shape(given, complain);
-  const GivenAxes has = given_axes(shape, complain);
+  ConvShape shape = read_shape(numbers, complain);
+  const GivenAxes has = find_given_axes(shape, complain);
   for (const auto& [axis, there] : {std::pair{&depth, has.d}, {&height, has.h}, {&width, has.w}}) {
     if (!there) continue;
     if (shape.*axis->in == 0)
@@ -295,10 +295,10 @@ ConvShape parse_conv(const std::string& descriptor) {
     shape.*a.pad = 0;
   };
   if (has.d && !has.h) {
-    follow(shape, depth, height, given, complain);
-    follow(shape, depth, width, given, complain);
+    follow(shape, depth, height, numbers, complain);
+    follow(shape, depth, width, numbers, complain);
   } else if (has.h && !has.w) {
-    follow(shape, height, width, given, complain);
+    follow(shape, height, width, numbers, complain);
   }
   if (!has.d) absent(depth);
   if (!has.d && !has.h) absent(height);

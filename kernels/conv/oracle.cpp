@@ -195,10 +195,11 @@ class ConvOracle final : public Oracle {
   explicit ConvOracle(const ConvProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
 
-  int exact_magnitude(const Executed& executed) const override {
-    if (method(executed) != Method::direct) return 0;  // transforms are exact on no useful integers
+  int exact_magnitude(const Execution& execution) const override {
+    if (method(execution) != Method::direct)
+      return 0;  // transforms are exact on no useful integers
     return sums::exact_magnitude(
-        problem_.precision(), executed, tensors_[0].type,
+        problem_.precision(), execution, tensors_[0].type,
         static_cast<double>(reduction(problem_.shape(), problem_.direction())));
   }
 
@@ -211,19 +212,19 @@ class ConvOracle final : public Oracle {
     return sample_outputs(problem_, budget, seed);
   }
 
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed& executed, bool exact,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution& execution, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     if (indices.size() != expected.size())
       throw std::logic_error("conv oracle: as many indices as places are needed");
     const Values& a = inputs.find(tensors_[0].name)->second;
     const Values& b = inputs.find(tensors_[1].name)->second;
-    const double mean_square = method(executed) == Method::direct  // which needs it not
+    const double mean_square = method(execution) == Method::direct  // which needs it not
                                    ? 0
                                    : moments(a, tensors_[0].elements()).mean_square *
                                          moments(b, tensors_[1].elements()).mean_square;
     const auto count = static_cast<std::int64_t>(indices.size());
     const bool random = a.random() && b.random();
-    const ErrorModel model(problem_, executed, indices.size(), mean_square,
+    const ErrorModel model(problem_, execution, indices.size(), mean_square,
                            random ? indices : std::span<const std::int64_t>());
     // Waking threads costs more than a small reference.
     const bool worthwhile =
@@ -250,7 +251,7 @@ class ConvOracle final : public Oracle {
         Expected& want = expected[static_cast<std::size_t>(i)];
         want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
         if (exact || random || terms.absolute == 0) continue;
-        const double lost = sums::flushed(problem_.precision(), terms);
+        const double lost = sums::bound_flushed(problem_.precision(), terms);
         want.max_bound += lost;
         want.rms_bound += lost;
       }
@@ -274,8 +275,8 @@ class ConvOracle final : public Oracle {
     return sum_of_outputs(problem_, a, b, weights);
   }
 
-  std::optional<std::string> cannot_judge(const Executed& executed) const override {
-    return unjudged(problem_, executed);
+  std::optional<std::string> cannot_judge(const Execution& execution) const override {
+    return why_unjudged(problem_, execution);
   }
 
   double widest_norm_bound() const override {

@@ -64,7 +64,7 @@ std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budg
       for (const Axis& a : axis) add(a.taps, Marks(a.taps).take());
       break;
   }
-  return sampling::chosen_elements(
+  return sampling::choose_elements(
       extents, marks, static_cast<double>(reduction(s, problem.direction())), budget, seed);
 }
 

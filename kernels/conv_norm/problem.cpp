@@ -30,12 +30,12 @@ class ConvNormOracle final : public Oracle {
     return conv_->sample(output, budget, seed);
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    conv_->expect(sums_, inputs, executed, false, indices, expected);
+    conv_->expect(sums_, inputs, execution, false, indices, expected);
     const Precision precision = norm_.precision();
-    const sums::Bounds bounds(precision, executed, output.type, indices.size());
-    const double u = sums::ErrorModel::accumulator_roundoff(precision, executed);
+    const sums::Bounds bounds(precision, execution, output.type, indices.size());
+    const double u = sums::ErrorModel::accumulator_roundoff(precision, execution);
     const bool adds = norm_.fusion() == NormFusion::add_relu;
     const norm::Dst dst{{bounds,
                          {},
@@ -63,8 +63,8 @@ class ConvNormOracle final : public Oracle {
     }
   }
 
-  std::optional<std::string> cannot_judge(const Executed& executed) const override {
-    return conv_->cannot_judge(executed);
+  std::optional<std::string> cannot_judge(const Execution& execution) const override {
+    return conv_->cannot_judge(execution);
   }
 
   double widest_norm_bound() const override { return conv_->widest_norm_bound(); }

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-std::int64_t converted_elements(const std::string& descriptor) {
+std::int64_t count_converted_elements(const std::string& descriptor) {
   const DescriptorComplaint complain("convert", descriptor);
   const std::int64_t n = read_counts(descriptor, {"n"}, {"n"}, complain).at("n");
   product({{"n", n}, {"element size", 4}}, "dst in bytes", complain);
@@ -27,7 +27,7 @@ const OperationBenchmark& convert_benchmark() {
        .planes = false,
        .make =
            [](const std::string& text, const Settings& settings) {
-             return std::make_unique<ConvertProblem>(converted_elements(text),
+             return std::make_unique<ConvertProblem>(count_converted_elements(text),
                                                      precision(settings.at("precision")));
            },
        .oracle = of_problems(convert_oracle)});

@@ -12,14 +12,14 @@ namespace {
 
 class ConvertOracle final : public WholeOracle {
  public:
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Values& src = inputs.find("src")->second;
     const auto in = [&](int, std::int64_t i) { return src(i); };
     for (std::size_t i = 0; i < indices.size(); ++i)
       expected[i] = CopiedElement{}(in, nullptr, indices[i]);
   }
-  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Executed&,
+  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Execution&,
                                         bool) const override {
     return make_formula(CopiedElement{}, {"src"});
   }

@@ -10,9 +10,9 @@ namespace {
 
 class CopyOracle final : public WholeOracle {
  public:
-  int exact_magnitude(const Executed&) const override { return 1 << 20; }
+  int exact_magnitude(const Execution&) const override { return 1 << 20; }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     if (indices.empty()) return;
     const Values& source = inputs.find(source_of(output))->second;
@@ -27,7 +27,7 @@ class CopyOracle final : public WholeOracle {
       expected[i] = CopiedElement{}(in, nullptr, static_cast<std::int64_t>(i));
   }
 
-  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs&, const Executed&,
+  std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs&, const Execution&,
                                         bool) const override {
     return make_formula(CopiedElement{}, {source_of(output)});
   }

@@ -42,7 +42,7 @@ nlohmann::json CopyProblem::json() const {
 
 std::map<std::string, double> CopyProblem::amounts() const {
   std::map<std::string, double> all = Problem::amounts();
-  all["copy_bw"] = copied();
+  all["copy_bw"] = copied_bytes();
   return all;
 }
 

@@ -37,7 +37,7 @@ class CopyProblem final : public ProblemOf<CopyProblem> {
   std::string canonical() const override { return "b" + std::to_string(shape_.bytes); }
   nlohmann::json json() const override;
   double flops() const override { return 0; }
-  double bytes() const override { return 2 * copied(); }
+  double bytes() const override { return 2 * copied_bytes(); }
   std::map<std::string, double> amounts() const override;
 
   const CopyShape& shape() const { return shape_; }
@@ -45,7 +45,7 @@ class CopyProblem final : public ProblemOf<CopyProblem> {
   using Paths = std::vector<std::pair<std::string, std::string>>;
   const Paths& paths() const { return paths_; }
   /// Bytes that arrive in one run.
-  double copied() const {
+  double copied_bytes() const {
     return static_cast<double>(shape_.bytes) * static_cast<double>(paths_.size());
   }
   /// For each path its source (an input) and its destination (an output), in the order of paths().

@@ -16,7 +16,7 @@ ASSAY_ITEM Value normal_distribution(Value z) {
 }
 
 template <class Value>
-ASSAY_ITEM Value activated(ActivationFunction function, Value z) {
+ASSAY_ITEM Value activate(ActivationFunction function, Value z) {
   switch (function) {
     case ActivationFunction::identity:
       return z;
@@ -69,7 +69,7 @@ struct Activate {
     load<width>(src + i * width, z);
     for (int j = 0; j < width; ++j) {
       if (bias != nullptr) z[j] += bias[c + j];
-      z[j] = activated(function, z[j]);
+      z[j] = activate(function, z[j]);
     }
     store<width>(z, dst + i * width);
   }

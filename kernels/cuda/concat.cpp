@@ -41,9 +41,9 @@ class Concatenation final : public OwnOperation {
 
 Result<std::unique_ptr<Operation>> make_concat(Device& device, const Problem& what,
                                                const Options& options, Communicator&) {
-  using Made = std::unique_ptr<Operation>;
+  using OperationResult = std::unique_ptr<Operation>;
   return make_stored<ConcatProblem>(
-      device, what, options, [](const ConcatProblem& problem, auto stored) -> Made {
+      device, what, options, [](const ConcatProblem& problem, auto stored) -> OperationResult {
         using Stored = decltype(stored);
         if (std::ranges::all_of(problem.shape().channels, [](std::int64_t channels) {
               return channels % widest<Stored> == 0;

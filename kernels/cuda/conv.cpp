@@ -28,8 +28,8 @@ std::vector<std::string> graphs_of_auto(Precision precision) {
 }
 
 /// A null operation if the GPUs of all ranks have the precision; else the reason.
-Made precision_on_all(CudnnDevice& place, Precision precision, Communicator& ranks) {
-  return on_all(ranks, [&]() -> Made {
+OperationResult precision_on_all(CudnnDevice& place, Precision precision, Communicator& ranks) {
+  return on_all(ranks, [&]() -> OperationResult {
     if (std::string why = why_not_precision(precision, place.facts()); !why.empty())
       return Unsupported{std::move(why)};
     return std::unique_ptr<Operation>();
@@ -38,8 +38,8 @@ Made precision_on_all(CudnnDevice& place, Precision precision, Communicator& ran
 
 /// Makes a convolution whose tensors all have one type, as cuDNN computes them. All ranks get the
 /// same outcome.
-Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& options,
-                  Communicator& ranks) {
+OperationResult make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& options,
+                             Communicator& ranks) {
   const Precision precision = conv.precision();
   const std::string wanted = options.get("algorithm", "auto");
   const std::vector<std::string>& names = conv_algorithm_names(conv.direction());
@@ -51,7 +51,7 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
                                    fmt::join(conv_plan_names(), ", "))};
   if (graph && precision == Precision::int8)
     return Unsupported{"cuda has int8 by cuDNN's older interface alone. Use auto."};
-  if (Made has = precision_on_all(place, precision, ranks);
+  if (OperationResult has = precision_on_all(place, precision, ranks);
       std::holds_alternative<Unsupported>(has))
     return has;
   const std::string layout = options.get("layout", "any");
@@ -61,27 +61,27 @@ Made make_uniform(CudnnDevice& place, const ConvProblem& conv, const Options& op
   Result<ConvForm> made_form = conv_form(conv, plain_weights ? "nhwc" : layout);
   if (auto* refusal = std::get_if<Unsupported>(&made_form)) return std::move(*refusal);
   const ConvForm& form = std::get<ConvForm>(made_form);
-  const ConvRequest asked{place, conv, form,
-                          fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
-                                      name(precision), form.layout, conv.canonical()),
-                          ranks};
-  Made operation = wanted == "auto" ? choose_best(asked, true, graphs_of_auto(precision))
-                   : graph
-                       ? choose_best(asked, false, {wanted})
+  const ConvRequest conv_request{place, conv, form,
+                                 fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
+                                             name(precision), form.layout, conv.canonical()),
+                                 ranks};
+  OperationResult operation =
+      wanted == "auto" ? choose_best(conv_request, true, graphs_of_auto(precision))
+      : graph          ? choose_best(conv_request, false, {wanted})
                        : on_all(ranks, [&] {
-                           return by_algorithm(asked, static_cast<int>(position - names.begin()));
-                         });
+                  return by_algorithm(conv_request, static_cast<int>(position - names.begin()));
+                });
   if (const auto* refusal = std::get_if<Unsupported>(&operation))
-    return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
+    return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text)};
   if (!plain_weights) return operation;
   return with_plain_weights(conv, std::move(std::get<std::unique_ptr<Operation>>(operation)));
 }
 
 /// It computes from inputs that are widened. tf32 holds all digits of 16-bit numbers, so their
 /// products are exact in it; the results of a transform are not.
-Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
-                Communicator& ranks) {
-  if (Made has = precision_on_all(place, format(conv.precision()).arithmetic, ranks);
+OperationResult make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
+                           Communicator& ranks) {
+  if (OperationResult has = precision_on_all(place, format(conv.precision()).arithmetic, ranks);
       std::holds_alternative<Unsupported>(has))
     return has;
   std::vector<std::string> names{options.get("algorithm", "auto")};
@@ -97,22 +97,22 @@ Made make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& opti
       Options of_wide = options;
       of_wide.settings["algorithm"] = algorithm;
       const ConvProblem wide(conv.shape(), conv.direction(), units);
-      Made result = make_uniform(place, wide, of_wide, ranks);
+      OperationResult result = make_uniform(place, wide, of_wide, ranks);
       if (auto* refusal = std::get_if<Unsupported>(&result)) {
         why = std::move(refusal->reason);
         continue;
       }
       std::unique_ptr<Operation>& operation = std::get<std::unique_ptr<Operation>>(result);
       if (units == Precision::fp32 ||
-          find_family(operation->executed().algorithm) == Family::direct)
+          find_family(operation->execution().algorithm) == Family::direct)
         return with_wide_inputs(conv, std::move(operation));
     }
   return Unsupported{std::move(why)};
 }
 
 /// In training it also makes the sums of a normalization.
-Made make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
-                 Communicator& ranks) {
+OperationResult make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
+                            Communicator& ranks) {
   const Precision precision = conv.precision();
   const std::string graph = conv_plan_names().front();
   if (options.get("algorithm", "auto") != "auto")
@@ -123,7 +123,7 @@ Made make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& opt
     return Unsupported{fmt::format(
         "cuda sums beside a forward convolution of planes in tf32, bf16 or fp16, not {} in {}",
         name(conv.direction()), name(precision))};
-  if (Made has = precision_on_all(place, precision, ranks);
+  if (OperationResult has = precision_on_all(place, precision, ranks);
       std::holds_alternative<Unsupported>(has))
     return has;
   const std::string layout = options.get("layout", "any");
@@ -131,18 +131,18 @@ Made make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& opt
                                ? Unsupported{"cuda sums beside a convolution in nhwc, not in nchw"}
                                : conv_form(conv, "nhwc");
   if (auto* refusal = std::get_if<Unsupported>(&plain)) return std::move(*refusal);
-  const ConvForm form = summed(std::move(std::get<ConvForm>(plain)));
-  const ConvRequest asked{
+  const ConvForm form = add_sums(std::move(std::get<ConvForm>(plain)));
+  const ConvRequest conv_request{
       place, conv, form,
       fmt::format("{} and sums {}, {}", graph, name(precision), conv.canonical()), ranks};
-  Made best = choose_best(asked, false, {graph});
+  OperationResult best = choose_best(conv_request, false, {graph});
   if (const auto* const refusal = std::get_if<Unsupported>(&best))
-    return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
+    return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text)};
   return best;
 }
 
-Made make_conv(Device& device, const Problem& problem, const Options& options,
-               Communicator& ranks) {
+OperationResult make_conv(Device& device, const Problem& problem, const Options& options,
+                          Communicator& ranks) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   auto& place = static_cast<CudnnDevice&>(device);
   if (const auto why = why_not_precision(conv)) return Unsupported{*why};

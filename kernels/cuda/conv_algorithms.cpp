@@ -8,7 +8,7 @@ namespace {
 constexpr int most_offers = 32;  // more than a direction has algorithms, in each arithmetic
 
 template <class Perf, class Ask>
-std::vector<ConvChoice> offered(const Ask& ask) {
+std::vector<ConvChoice> list_offers(const Ask& ask) {
   Perf offers[most_offers];
   int count = 0;
   check(ask(most_offers, &count, offers), "asking cuDNN for its best algorithm");
@@ -89,13 +89,13 @@ std::vector<ConvChoice> ConvCall::offers() const {
   const auto convolution = descriptors_.convolution.get();
   switch (direction_) {
     case ConvDirection::forward:
-      return offered<cudnnConvolutionFwdAlgoPerf_t>(
+      return list_offers<cudnnConvolutionFwdAlgoPerf_t>(
           [&](int most, int* count, auto* offers_of_cudnn) {
             return cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, w, convolution, y, most,
                                                           count, offers_of_cudnn);
           });
     case ConvDirection::bwd_data:
-      return offered<cudnnConvolutionBwdDataAlgoPerf_t>(
+      return list_offers<cudnnConvolutionBwdDataAlgoPerf_t>(
           [&](int most, int* count, auto* offers_of_cudnn) {
             return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle_, w, y, convolution, x, most,
                                                                count, offers_of_cudnn);
@@ -103,7 +103,7 @@ std::vector<ConvChoice> ConvCall::offers() const {
     case ConvDirection::bwd_weights:
       break;
   }
-  return offered<cudnnConvolutionBwdFilterAlgoPerf_t>(
+  return list_offers<cudnnConvolutionBwdFilterAlgoPerf_t>(
       [&](int most, int* count, auto* offers_of_cudnn) {
         return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle_, x, y, convolution, w, most,
                                                              count, offers_of_cudnn);

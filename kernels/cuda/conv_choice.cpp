@@ -60,25 +60,26 @@ class Convolution final : public BoundOperation {
         direction_(problem.direction()),
         products_(problem.flops() / 2 / static_cast<double>(form.specs[2].elements())),
         way_(std::move(way)) {
-    executed_.algorithm = algorithm;
-    executed_.implementation = way_->implementation;
-    executed_.storage = std::string(name(storage(precision_)));
-    if (precision_ == Precision::int8) executed_.storage = std::string(name(precision_));
-    executed_.compute = form.arithmetic.compute;
-    executed_.accumulate = form.arithmetic.accumulate;
-    executed_.layout = form.layout;
-    executed_.workspace_bytes = way_->workspace;
+    execution_.algorithm = algorithm;
+    execution_.implementation = way_->implementation;
+    execution_.storage = std::string(name(storage(precision_)));
+    if (precision_ == Precision::int8) execution_.storage = std::string(name(precision_));
+    execution_.compute = form.arithmetic.compute;
+    execution_.accumulate = form.arithmetic.accumulate;
+    execution_.layout = form.layout;
+    execution_.workspace_bytes = way_->workspace;
     if (way_->workspace > 0)
       arguments_.push_back(bytes_tensor("workspace", Role::workspace, way_->workspace));
-    if (way_->nondeterministic) executed_.numbers["nondeterministic"] = 1;
+    if (way_->nondeterministic) execution_.numbers["nondeterministic"] = 1;
     if (way_->winograd_points > 0)
-      executed_.tile = way_->winograd_points - static_cast<int>(problem.shape().kh) + 1;
+      execution_.tile = way_->winograd_points - static_cast<int>(problem.shape().kh) + 1;
   }
 
   /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
   /// now, and what is broken. `timed`: it then has seconds() of its own, if there is a clock.
   std::optional<Unsupported> prove(CudnnDevice& device, const std::string& request, bool timed) {
-    const std::optional<Seen> seen = trial_run(device, *this, request, timed ? &seconds_ : nullptr);
+    const std::optional<KernelMeaning> seen =
+        trial_run(device, *this, request, timed ? &seconds_ : nullptr);
     recorded_ = seen.has_value();
     if (seen) seconds_ = seen->seconds;
     return judge(seen);
@@ -93,11 +94,11 @@ class Convolution final : public BoundOperation {
   double seconds() const { return seconds_; }
   /// True if these are of its kernels.
   bool recorded() const { return recorded_; }
-  std::string way() const { return executed_.algorithm + way_->implementation; }
-  void note(const char* name, double value) { executed_.numbers[name] = value; }
+  std::string way() const { return execution_.algorithm + way_->implementation; }
+  void note(const char* name, double value) { execution_.numbers[name] = value; }
   /// Tells what was passed over.
   void note_failed(const std::vector<std::string>& names) {
-    executed_.implementation += fmt::format(", without {}, which failed", fmt::join(names, ", "));
+    execution_.implementation += fmt::format(", without {}, which failed", fmt::join(names, ", "));
   }
 
   void bind(std::span<Tensor* const> tensors) override {
@@ -110,14 +111,14 @@ class Convolution final : public BoundOperation {
     device_.use(stream);
     const cudnnStatus_t status = way_->run();
     if (status != CUDNN_STATUS_SUCCESS)
-      throw CudnnError(fmt::format("{} ({})", executed_.algorithm, name(direction_)), status);
+      throw CudnnError(fmt::format("{} ({})", execution_.algorithm, name(direction_)), status);
   }
 
  private:
   /// Compares what ran with what was asked for.
-  std::optional<Unsupported> judge(const std::optional<Seen>& seen) {
-    const Family asked = find_family(executed_.algorithm);
-    if (!seen && !way_->told) {
+  std::optional<Unsupported> judge(const std::optional<KernelMeaning>& seen) {
+    const Family family = find_family(execution_.algorithm);
+    if (!seen && !way_->meaning) {
       // The bounds of fp32 exclude tf32, and integers that come out exactly exclude transforms: an
       // ok row proves both, while sums are not so long that the bounds are wide and no integers
       // are small enough. Errors tell too little about 16-bit tensors, and about which transform it
@@ -125,29 +126,29 @@ class Convolution final : public BoundOperation {
       const bool shown = (precision_ == Precision::fp32 || precision_ == Precision::fp64 ||
                           precision_ == Precision::int8) &&
                          products_ < longest_shown;
-      executed_.evidence = shown && asked == Family::direct ? "numerical" : "requested";
+      execution_.evidence = shown && family == Family::direct ? "numerical" : "requested";
       return std::nullopt;
     }
-    Seen known = seen ? *seen : *way_->told;
-    if (seen && way_->told) {
-      known.names = fmt::format("{}: {}", way_->told->names, seen->names);
+    KernelMeaning known = seen ? *seen : *way_->meaning;
+    if (seen && way_->meaning) {
+      known.names = fmt::format("{}: {}", way_->meaning->names, seen->names);
       // The note is of all that the engine may do, and the names of kernels need not tell in what
       // they add: no reduction by that name may be part of a kernel, and only the library knows. So
       // the note alone is evidence for the wider bound, unless what ran excludes it: a kernel that
       // adds parts which are stored in fp32. No kernel has two ways to add its parts.
-      known.adds_parts |= way_->told->adds_parts && !seen->adds_in_fp32;
+      known.adds_parts |= way_->meaning->adds_parts && !seen->adds_in_fp32;
     }
-    executed_.implementation = known.names;
-    const std::string why = note_kernels(known, precision_, executed_);
+    execution_.implementation = known.names;
+    const std::string why = note_kernels(known, precision_, execution_);
     // Tensor cores that an engine may use, as its note says, are no proof of tf32: its errors are.
-    if (!seen) executed_.evidence = precision_ == Precision::tf32 ? "requested" : "library";
+    if (!seen) execution_.evidence = precision_ == Precision::tf32 ? "requested" : "library";
     if (known.adds_parts && size_of(storage(precision_)) == 2) {
-      executed_.accumulate = executed_.storage;
-      executed_.numbers[sums::partial_sums] = sums::most_parts;  // docs/method-conv.md
+      execution_.accumulate = execution_.storage;
+      execution_.numbers[sums::partial_sums] = sums::most_parts;  // docs/method-conv.md
     }
-    if (known.family != asked)
+    if (known.family != family)
       return Unsupported{fmt::format("{} ran something else for {} ({})", cudnn_library(),
-                                     executed_.algorithm, known.names)};
+                                     execution_.algorithm, known.names)};
     if (!why.empty()) return Unsupported{fmt::format("{}: {}", cudnn_library(), why)};
     return std::nullopt;
   }
@@ -163,15 +164,15 @@ class Convolution final : public BoundOperation {
   bool recorded_ = false;
 };
 
-std::string no_memory_for(const ConvRequest& asked, const char* what) {
+std::string no_memory_for(const ConvRequest& conv_request, const char* what) {
   return fmt::format(
       "{} offers no {} in this arithmetic that fits into the memory that is free, {}",
-      cudnn_library(), what, gib(asked.place.memory_available()));
+      cudnn_library(), what, gib(conv_request.place.memory_available()));
 }
 
 /// The result of make(), or the library's reason why it does not support it.
 template <class Make>
-auto supported(const Make& make) -> decltype(make()) {
+auto try_to_make(const Make& make) -> decltype(make()) {
   try {
     return make();
   } catch (const CudnnError& error) {
@@ -182,17 +183,17 @@ auto supported(const Make& make) -> decltype(make()) {
 
 /// An operation whose way is settled and has run once; or why there is none.
 template <class MakeWay>
-Made settled(const ConvRequest& asked, const std::string& algorithm, std::size_t most_workspace,
-             const MakeWay& make_way) {
-  return supported([&]() -> Made {
+OperationResult settle_operation(const ConvRequest& conv_request, const std::string& algorithm,
+                                 std::size_t most_workspace, const MakeWay& make_way) {
+  return try_to_make([&]() -> OperationResult {
     std::unique_ptr<ConvWay> way = make_way();
-    if (way->workspace > most_workspace) return Unsupported{no_memory_for(asked, "plan")};
-    auto operation = std::make_unique<Convolution>(asked.place, asked.problem, asked.form,
-                                                   algorithm, std::move(way));
+    if (way->workspace > most_workspace) return Unsupported{no_memory_for(conv_request, "plan")};
+    auto operation = std::make_unique<Convolution>(conv_request.place, conv_request.problem,
+                                                   conv_request.form, algorithm, std::move(way));
     // The oracle would refuse its results, right or wrong.
-    if (auto why = convolution::unjudged(asked.problem, operation->executed()))
+    if (auto why = convolution::why_unjudged(conv_request.problem, operation->execution()))
       return Unsupported{std::move(*why)};
-    if (auto refusal = operation->prove(asked.place, asked.text, asked.timed))
+    if (auto refusal = operation->prove(conv_request.place, conv_request.text, conv_request.timed))
       return std::move(*refusal);
     return operation;
   });
@@ -202,7 +203,7 @@ Made settled(const ConvRequest& asked, const std::string& algorithm, std::size_t
 struct Candidate {
   std::string name;    ///< the same on all ranks, and unlike all others of a list
   bool parts = false;  ///< by its name: sums are split into parts that are added in 16 bits
-  std::function<Made()> make{};
+  std::function<OperationResult()> make{};
 };
 
 /// An operation that has run on all ranks.
@@ -228,12 +229,14 @@ constexpr std::size_t most_plans = 4;  // that are tried: the first is within 3 
 /// same.
 class Choice {
  public:
-  explicit Choice(const ConvRequest& asked) : asked_(asked) { asked_.timed = true; }
+  explicit Choice(const ConvRequest& conv_request) : request_(conv_request) {
+    request_.timed = true;
+  }
 
   /// Tries the algorithms of the older interface that keep to the form's arithmetic, up to the
   /// first; of those that add parts in 16 bits only what is faster than all others is taken.
   void try_algorithms() {
-    refused_ = no_memory_for(asked_, "algorithm");
+    refused_ = no_memory_for(request_, "algorithm");
     for (const Candidate& candidate : common([this] { return algorithms(); })) {
       const Trial trial = attempt(candidate);
       if (trial == Trial::broke || (trial == Trial::best && !best_.parts) || decided()) break;
@@ -245,7 +248,7 @@ class Choice {
   /// runs.
   void try_plans(const std::string& algorithm) {
     if (decided()) return;
-    refused_ = no_memory_for(asked_, "plan");
+    refused_ = no_memory_for(request_, "plan");
     std::size_t ran = 0;
     for (const Candidate& candidate : common([&] { return plans(algorithm); })) {
       if (ran == most_plans || (candidate.parts && ran > 0) || decided()) break;
@@ -257,7 +260,7 @@ class Choice {
   }
 
   /// Throws the first failure if nothing runs.
-  Made take() {
+  OperationResult take() {
     if (best_.operation) {
       if (compared_ > 1)
         best_.operation->note(best_.recorded ? "chosen_by_trace" : "chosen_by_events", compared_);
@@ -278,32 +281,32 @@ class Choice {
   Candidates algorithms() const {
     std::vector<Candidate> all;
     for (const ConvChoice& offer :
-         fitting(ConvCall(asked_.place, asked_.problem, asked_.form).offers(),
-                 asked_.form.arithmetic.math, asked_.place.memory_available())) {
+         fitting(ConvCall(request_.place, request_.problem, request_.form).offers(),
+                 request_.form.arithmetic.math, request_.place.memory_available())) {
       const std::string& name = conv_algorithm_names(
-          asked_.problem.direction())[static_cast<std::size_t>(offer.algorithm)];
+          request_.problem.direction())[static_cast<std::size_t>(offer.algorithm)];
       // It is offered once in each arithmetic.
       if (std::ranges::find(all, name, &Candidate::name) == all.end())
         all.push_back(
-            {name, false, [this, offer] { return by_algorithm(asked_, offer.algorithm); }});
+            {name, false, [this, offer] { return by_algorithm(request_, offer.algorithm); }});
     }
     return all;
   }
 
   Candidates plans(const std::string& algorithm) const {
-    const auto graph = std::make_shared<const ConvGraph>(GraphTarget{asked_.place.cudnn()},
-                                                         asked_.problem, asked_.form);
+    const auto graph = std::make_shared<const ConvGraph>(GraphTarget{request_.place.cudnn()},
+                                                         request_.problem, request_.form);
     const auto engines = std::make_shared<const std::vector<ConvEngine>>(graph->engines());
     std::vector<Candidate> all;
     for (const bool parts : {false, true})
       for (const ConvEngine& engine : *engines)
         if (engine.adds_parts() == parts &&
-            keeps_to(engine, asked_.problem.precision(), find_family(algorithm)))
+            keeps_to(engine, request_.problem.precision(), find_family(algorithm)))
           all.push_back({engine.name + (parts ? parts_mark : ""), parts,
                          [this, algorithm, graph, engines, &engine] {
-                           return settled(asked_, algorithm, asked_.place.memory_available(), [&] {
-                             return plan_way(asked_.place.cudnn(), graph, engine);
-                           });
+                           return settle_operation(
+                               request_, algorithm, request_.place.memory_available(),
+                               [&] { return plan_way(request_.place.cudnn(), graph, engine); });
                          }});
     return all;
   }
@@ -312,7 +315,7 @@ class Choice {
   std::vector<Candidate> common(const std::function<Candidates()>& list) {
     std::vector<Candidate> mine, kept;
     try {
-      Candidates candidates = on_all(asked_.ranks, [&] { return supported(list); });
+      Candidates candidates = on_all(request_.ranks, [&] { return try_to_make(list); });
       if (auto* refusal = std::get_if<Unsupported>(&candidates)) {
         refused_ = std::move(refusal->reason);
         return {};
@@ -324,7 +327,7 @@ class Choice {
     }
     std::string names;
     for (const Candidate& candidate : mine) names += candidate.name + '\n';
-    const std::vector<std::string> all = asked_.ranks.allgather(names);
+    const std::vector<std::string> all = request_.ranks.allgather(names);
     std::istringstream lines(all.front());
     for (std::string name; std::getline(lines, name);)
       if (std::ranges::all_of(all, [&](const std::string& of_rank) {
@@ -339,21 +342,21 @@ class Choice {
   Trial attempt(const Candidate& candidate) {
     Timed next;
     try {
-      Made operation = on_all(asked_.ranks, candidate.make);
+      OperationResult operation = on_all(request_.ranks, candidate.make);
       if (auto* refusal = std::get_if<Unsupported>(&operation)) {
         refused_ = std::move(refusal->reason);
         return Trial::refused;
       }
       next.operation.reset(static_cast<Convolution*>(
-          std::get<std::unique_ptr<Operation>>(operation).release()));  // by settled()
+          std::get<std::unique_ptr<Operation>>(operation).release()));  // by settle_operation()
     } catch (const std::exception& error) {
       return keep_failure(candidate, error);
     }
     const double seconds = next.operation->seconds();
     double all[] = {seconds, seconds > 0 ? 0.0 : 1.0,
-                    next.operation->executed().numbers.contains(sums::partial_sums) ? 1.0 : 0.0,
+                    next.operation->execution().numbers.contains(sums::partial_sums) ? 1.0 : 0.0,
                     next.operation->recorded() ? 0.0 : 1.0};
-    asked_.ranks.allreduce_max(all);
+    request_.ranks.allreduce_max(all);
     next.seconds = all[1] > 0 ? 0 : all[0];
     next.parts = all[2] > 0;
     next.recorded = all[3] == 0;
@@ -375,13 +378,13 @@ class Choice {
                             : std::current_exception();
     failed_.push_back(candidate.name);
     double ends = of_library && is_usable() ? 0 : 1;
-    asked_.ranks.allreduce_max(std::span(&ends, 1));
+    request_.ranks.allreduce_max(std::span(&ends, 1));
     return ends > 0 ? Trial::broke : Trial::refused;
   }
 
   static constexpr const char* parts_mark = " adds parts";
 
-  ConvRequest asked_;
+  ConvRequest request_;
   Timed best_;
   int compared_ = 0;            ///< operations of which durations by the best one's clock are known
   std::string why_, refused_;   ///< of the first list, and the last refusal of this one
@@ -391,28 +394,31 @@ class Choice {
 
 }  // namespace
 
-Made by_algorithm(const ConvRequest& asked, int algorithm) {
-  return settled(
-      asked, conv_algorithm_names(asked.problem.direction())[static_cast<std::size_t>(algorithm)],
+OperationResult by_algorithm(const ConvRequest& conv_request, int algorithm) {
+  return settle_operation(
+      conv_request,
+      conv_algorithm_names(conv_request.problem.direction())[static_cast<std::size_t>(algorithm)],
       std::numeric_limits<std::size_t>::max(), [&] {
-        return std::make_unique<AlgorithmWay>(asked.place, asked.problem, asked.form, algorithm);
+        return std::make_unique<AlgorithmWay>(conv_request.place, conv_request.problem,
+                                              conv_request.form, algorithm);
       });
 }
 
-Made choose_best(const ConvRequest& asked, bool older, const std::vector<std::string>& graphs) {
+OperationResult choose_best(const ConvRequest& conv_request, bool older,
+                            const std::vector<std::string>& graphs) {
   // A network has equal convolutions. Never destroyed: the library may have ended before.
   static auto& chosen =
       *new std::map<std::pair<const Device*, std::string>, std::unique_ptr<Convolution>>;
-  std::unique_ptr<Convolution>& kept = chosen[{&asked.place, asked.text}];
+  std::unique_ptr<Convolution>& kept = chosen[{&conv_request.place, conv_request.text}];
   // Some of these ranks may have chosen with others before.
-  const std::vector<std::string> all = asked.ranks.allgather(kept ? kept->way() : "");
+  const std::vector<std::string> all = conv_request.ranks.allgather(kept ? kept->way() : "");
   if (kept && std::ranges::count(all, all.front()) == std::ssize(all)) return kept->again();
-  Choice choice(asked);
+  Choice choice(conv_request);
   if (older) choice.try_algorithms();
   for (const std::string& graph : graphs) choice.try_plans(graph);
-  Made best = choice.take();
+  OperationResult best = choice.take();
   if (const auto* const operation = std::get_if<std::unique_ptr<Operation>>(&best))
-    kept = static_cast<const Convolution&>(**operation).again();  // by settled()
+    kept = static_cast<const Convolution&>(**operation).again();  // by settle_operation()
   return best;
 }
 

@@ -26,17 +26,18 @@ struct ConvRequest {
   bool timed = false;  ///< if its kernels cannot be recorded, it is timed by events
 };
 
-using Made = Result<std::unique_ptr<Operation>>;
+using OperationResult = Result<std::unique_ptr<Operation>>;
 
 /// An operation of this algorithm of the older interface, which has run once; or why there is none.
-Made by_algorithm(const ConvRequest& asked, int algorithm);
+OperationResult by_algorithm(const ConvRequest& conv_request, int algorithm);
 
 /// The best of the first algorithm of the older interface, if `older`, and of the first plans of
 /// each of `graphs`. Ranks choose together: all call it, and take the same, by the longest
-/// durations, of kernels that are recorded, or else by events. Executed::numbers tells how many
+/// durations, of kernels that are recorded, or else by events. Execution::numbers tells how many
 /// were compared ("chosen_by_trace", "chosen_by_events"). Equal requests of a process get the
 /// choice of the first.
-Made choose_best(const ConvRequest& asked, bool older, const std::vector<std::string>& graphs);
+OperationResult choose_best(const ConvRequest& conv_request, bool older,
+                            const std::vector<std::string>& graphs);
 
 /// The result of `make`, if it has one on all ranks. If it is Unsupported or throws on one, it does
 /// so on all: ranks with a result would otherwise continue, and wait for one without in their next
@@ -64,9 +65,10 @@ auto on_all(Communicator& ranks, const Make& make) -> decltype(make()) {
   const std::vector<std::string> all = ranks.allgather(state == worst ? why : "");
   if (failure) std::rethrow_exception(failure);
   if (state < worst) {
-    const auto told =
+    const auto first_failure =
         std::ranges::find_if(all, [](const std::string& reason) { return !reason.empty(); });
-    why = fmt::format("rank {}: {}", told - all.begin(), told == all.end() ? "failed" : *told);
+    why = fmt::format("rank {}: {}", first_failure - all.begin(),
+                      first_failure == all.end() ? "failed" : *first_failure);
   }
   if (worst == 2) throw CaseError(why);
   return Unsupported{std::move(why)};

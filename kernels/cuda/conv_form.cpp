@@ -126,7 +126,7 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
   return form;
 }
 
-ConvForm normalized(ConvForm form, NormFusion fusion) {
+ConvForm add_normalization(ConvForm form, NormFusion fusion) {
   const TensorSpec& dst = form.specs[conv_parts(ConvDirection::forward).y];
   const DataType of_channels = dst.type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
   std::vector<TensorSpec> more;
@@ -142,7 +142,7 @@ ConvForm normalized(ConvForm form, NormFusion fusion) {
   return form;
 }
 
-ConvForm summed(ConvForm form) {
+ConvForm add_sums(ConvForm form) {
   const std::int64_t channels = form.specs[conv_parts(ConvDirection::forward).y].dims[1];
   for (const char* name : norm_sums_arguments)
     form.specs.push_back(plain_tensor(name, Role::workspace, DataType::fp32, {1, channels, 1, 1}));

@@ -31,14 +31,14 @@ struct NormalizedParts {
 };
 inline constexpr NormalizedParts normalized_parts{3, 4, 5, 6};
 /// The form with such a normalization: dst = (sums - mean) factor + shift, with what `fusion` adds.
-ConvForm normalized(ConvForm form, NormFusion fusion);
+ConvForm add_normalization(ConvForm form, NormFusion fusion);
 
 /// Places of the sums (kernels/norm/given_sums.hpp), [1, oc, 1, 1].
 struct SummedParts {
   std::size_t sum, square_sum;
 };
 inline constexpr SummedParts summed_parts{3, 4};
-ConvForm summed(ConvForm form);
+ConvForm add_sums(ConvForm form);
 
 /// The form of a problem in a layout ("any": the one that the precision's kernels are written for),
 /// or why cuDNN cannot take it. A mixed precision is excluded: cuDNN's gradients of weights have

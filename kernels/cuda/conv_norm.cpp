@@ -63,14 +63,14 @@ class NormalizedConvolution final : public BoundOperation {
     inner_->run(stream);
   }
 
-  Executed executed() const override {
-    Executed executed = inner_->executed();
-    executed.numbers.erase("kernels_s");  // of the inner operation's kernels alone
-    executed.workspace_bytes += arguments_.back().bytes;
-    executed.implementation = fmt::format("{}, with normalization{}{}", executed.implementation,
-                                          fusion_ == NormFusion::add_relu ? ", addition" : "",
-                                          fusion_ == NormFusion::none ? "" : ", rectifier");
-    return executed;
+  Execution execution() const override {
+    Execution execution = inner_->execution();
+    execution.numbers.erase("kernels_s");  // of the inner operation's kernels alone
+    execution.workspace_bytes += arguments_.back().bytes;
+    execution.implementation = fmt::format("{}, with normalization{}{}", execution.implementation,
+                                           fusion_ == NormFusion::add_relu ? ", addition" : "",
+                                           fusion_ == NormFusion::none ? "" : ", rectifier");
+    return execution;
   }
 
  private:
@@ -99,8 +99,8 @@ class NormalizedConvolution final : public BoundOperation {
   std::map<std::string, std::unique_ptr<CudaTensor>> inside_;
 };
 
-Made make_conv_norm(Device& device, const Problem& what, const Options& options,
-                    Communicator& ranks) {
+OperationResult make_conv_norm(Device& device, const Problem& what, const Options& options,
+                               Communicator& ranks) {
   const ConvNormProblem& problem = problem_cast<ConvNormProblem>(what);
   const auto& conv = problem_cast<ConvProblem>(problem.convolution());
   const auto& norm = problem_cast<NormProblem>(problem.normalization());
@@ -119,8 +119,8 @@ Made make_conv_norm(Device& device, const Problem& what, const Options& options,
         name(conv.precision()))};
   if (auto why = why_not_precision(conv)) return Unsupported{std::move(*why)};
   if (auto why = why_not_precision(norm)) return Unsupported{std::move(*why)};
-  return on_all(ranks, [&]() -> Made {
-    Made has = on_all(ranks, [&]() -> Made {
+  return on_all(ranks, [&]() -> OperationResult {
+    OperationResult has = on_all(ranks, [&]() -> OperationResult {
       if (std::string why = why_not_precision(conv.precision(), place.facts()); !why.empty())
         return Unsupported{std::move(why)};
       return std::unique_ptr<Operation>();
@@ -128,13 +128,13 @@ Made make_conv_norm(Device& device, const Problem& what, const Options& options,
     if (std::holds_alternative<Unsupported>(has)) return has;
     Result<ConvForm> plain = conv_form(conv, "nhwc");
     if (auto* refusal = std::get_if<Unsupported>(&plain)) return std::move(*refusal);
-    const ConvForm form = normalized(std::move(std::get<ConvForm>(plain)), norm.fusion());
-    const ConvRequest asked{
+    const ConvForm form = add_normalization(std::move(std::get<ConvForm>(plain)), norm.fusion());
+    const ConvRequest conv_request{
         place, conv, form,
         fmt::format("{} {}, {}", graph, name(conv.precision()), what.canonical()), ranks};
-    Made best = choose_best(asked, false, {graph});
+    OperationResult best = choose_best(conv_request, false, {graph});
     if (const auto* refusal = std::get_if<Unsupported>(&best))
-      return Unsupported{fmt::format("{} ({})", refusal->reason, asked.text)};
+      return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text)};
     return std::make_unique<NormalizedConvolution>(
         problem, norm, std::move(std::get<std::unique_ptr<Operation>>(best)));
   });

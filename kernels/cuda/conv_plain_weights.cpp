@@ -42,12 +42,12 @@ class PlainWeights final : public BoundOperation {
     if (backward_) transpose(inside_->data(), plain_, taps_, channels_, stream);
   }
 
-  Executed executed() const override {
-    Executed executed = inner_->executed();
-    executed.layout = plain_weights_layout;
-    executed.numbers.erase("kernels_s");  // of the inner operation's kernels alone
-    executed.workspace_bytes += packed_.bytes;
-    return executed;
+  Execution execution() const override {
+    Execution execution = inner_->execution();
+    execution.layout = plain_weights_layout;
+    execution.numbers.erase("kernels_s");  // of the inner operation's kernels alone
+    execution.workspace_bytes += packed_.bytes;
+    return execution;
   }
 
  private:

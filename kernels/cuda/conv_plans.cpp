@@ -140,8 +140,8 @@ class PlanWay final : public ConvWay {
                                                : fmt::format("note {}", static_cast<int>(note)));
     implementation = fmt::format("{} {}{}{}", cudnn_library(), engine.name,
                                  notes.empty() ? "" : " ", fmt::join(notes, " "));
-    told = Seen{find_family(engine), engine.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE),
-                engine.adds_parts(), implementation};
+    meaning = KernelMeaning{find_family(engine), engine.has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE),
+                            engine.adds_parts(), implementation};
     if (engine.has(CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13)) winograd_points = 13;
     nondeterministic = engine.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
   }

@@ -25,7 +25,7 @@ class ConvWay {
   std::string implementation;  ///< the library's own name of it
   std::size_t workspace = 0;   ///< bytes
   /// The library's own description of the kernels; nothing if it has none.
-  std::optional<Seen> told;
+  std::optional<KernelMeaning> meaning;
   int winograd_points = 0;        ///< of a transform in one dimension; 0: unknown
   bool nondeterministic = false;  ///< by the library: equal inputs may give other bits
 };

@@ -51,14 +51,14 @@ class WideInputs final : public BoundOperation {
     inner_->run(stream);
   }
 
-  Executed executed() const override {
-    Executed executed = inner_->executed();
-    executed.storage = std::string(name(type_));
-    executed.numbers.erase("kernels_s");  // of the inner operation's kernels alone
+  Execution execution() const override {
+    Execution execution = inner_->execution();
+    execution.storage = std::string(name(type_));
+    execution.numbers.erase("kernels_s");  // of the inner operation's kernels alone
     // Products of 16-bit numbers are exact in tf32, too: no result tells which of the two it was.
-    if (executed.evidence == "numerical") executed.evidence = "requested";
-    for (const TensorSpec& wide : wide_) executed.workspace_bytes += wide.bytes;
-    return executed;
+    if (execution.evidence == "numerical") execution.evidence = "requested";
+    for (const TensorSpec& wide : wide_) execution.workspace_bytes += wide.bytes;
+    return execution;
   }
 
  private:

@@ -12,7 +12,7 @@ class Conversion final : public OwnOperation {
  public:
   explicit Conversion(const ConvertProblem& problem)
       : OwnOperation(problem, problem.precision(), problem.tensors()), n_(problem.elements()) {
-    executed_.storage = std::string(name(storage(problem.precision())));
+    execution_.storage = std::string(name(storage(problem.precision())));
   }
 
  private:

@@ -166,7 +166,7 @@ bool is_behind_pcie(int gpu) {
 }
 
 /// Lets two GPUs reach the memory of each other, if they can: else the host stages their copies.
-bool joined_as_peers(int a, int b) {
+bool are_peers(int a, int b) {
   int current = 0;
   check(cudaGetDevice(&current), "asking for the current GPU");
   for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
@@ -191,8 +191,8 @@ class Copying final : public BoundOperation {
       : BoundOperation(problem.tensors()), device_(device) {
     for (std::size_t i = 0; i < arguments_.size(); ++i)
       arguments_[i].opaque = std::make_shared<const CopyPlace>(places[i]);
-    executed_.algorithm = "memcpy";
-    executed_.implementation = "cudaMemcpyAsync";
+    execution_.algorithm = "memcpy";
+    execution_.implementation = "cudaMemcpyAsync";
     const CopyPlace &from = places[0], &to = places[1];
     if (from.host || to.host) {
       int own = 0;  // the GPU whose link device_ tells of
@@ -200,13 +200,12 @@ class Copying final : public BoundOperation {
       const int gpu = from.host ? to.gpu : from.gpu;
       bounded_ = gpu == own && is_behind_pcie(gpu);
     } else if (from.gpu != to.gpu) {
-      executed_.implementation +=
-          joined_as_peers(from.gpu, to.gpu) ? ", peer" : ", staged by the host";
+      execution_.implementation += are_peers(from.gpu, to.gpu) ? ", peer" : ", staged by the host";
     }
-    executed_.storage = executed_.compute = executed_.accumulate =
+    execution_.storage = execution_.compute = execution_.accumulate =
         std::string(name(arguments_[0].type));
-    executed_.layout = "any";
-    executed_.evidence = "numerical";
+    execution_.layout = "any";
+    execution_.evidence = "numerical";
     if (problem.paths().size() < 2) return;
     check(cudaStreamCreateWithFlags(&back_, cudaStreamNonBlocking), "making a stream");
     for (cudaEvent_t* event : {&began_, &ended_})
@@ -237,8 +236,8 @@ class Copying final : public BoundOperation {
 
   /// The limit is the rate of the link in one direction: its highest generation (it slows down
   /// while nothing runs) and the lanes that it has now.
-  Executed executed() const override {
-    Executed ran = executed_;
+  Execution execution() const override {
+    Execution ran = execution_;
     const std::optional<DeviceHealth> health = bounded_ ? device_.health() : std::nullopt;
     if (!health) return ran;
     const auto value = [&](const char* name) {
@@ -281,7 +280,7 @@ Result<CopyPlace> parse_place(const std::string& name) {
 Result<std::unique_ptr<Operation>> make_copy(Device& device, const Problem& what,
                                              const Options& options, Communicator&) {
   const CopyProblem& problem = problem_cast<CopyProblem>(what);
-  if (auto why = refused_algorithm(options, "cuda", {}, "copies")) return std::move(*why);
+  if (auto why = refuse_algorithm(options, "cuda", {}, "copies")) return std::move(*why);
   std::vector<CopyPlace> places;
   for (const auto& [from, to] : problem.paths())
     for (const std::string& name : {from, to}) {

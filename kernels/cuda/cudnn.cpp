@@ -82,7 +82,7 @@ std::string library_words(cudnnStatus_t status) {
   return text;
 }
 
-std::string told(const std::string& what, const std::string& in_words) {
+std::string describe_failure(const std::string& what, const std::string& in_words) {
   const std::string runtime = pending();  // the error below, and if it is permanent
   return fmt::format("{} failed ({}: {}{})", what, cudnn_library(), in_words,
                      runtime.empty() ? "" : fmt::format("; CUDA: {}", runtime));
@@ -94,7 +94,7 @@ CudnnError::CudnnError(const std::string& what, cudnnStatus_t code)
     : CudnnError(what, code, library_words(code)) {}
 
 CudnnError::CudnnError(const std::string& what, cudnnStatus_t code, const std::string& in_words)
-    : CaseError(told(what, in_words)), status(code), words(in_words) {}
+    : CaseError(describe_failure(what, in_words)), status(code), words(in_words) {}
 
 void check(cudnnStatus_t status, const std::string& what) {
   if (status != CUDNN_STATUS_SUCCESS) throw CudnnError(what, status);

@@ -18,7 +18,7 @@ bool not_supported(cudnnStatus_t status);
 /// cuDNN's type of a tensor's elements; std::logic_error for u8 and s32.
 cudnnDataType_t cudnn_type(DataType type);
 
-/// The arithmetic that is requested from cuDNN, and its names in Executed (docs/method-conv.md).
+/// The arithmetic that is requested from cuDNN, and its names in Execution (docs/method-conv.md).
 struct CudnnArithmetic {
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
   std::string compute, accumulate;
@@ -42,27 +42,28 @@ void check(cudnnStatus_t status, const std::string& what);
 
 /// One of cuDNN's objects.
 template <class T, cudnnStatus_t (*create)(T*), cudnnStatus_t (*destroy)(T)>
-class Owned {
+class CudnnObject {
  public:
-  Owned() { check(create(&object_), "making a cuDNN descriptor"); }
-  ~Owned() {
+  CudnnObject() { check(create(&object_), "making a cuDNN descriptor"); }
+  ~CudnnObject() {
     if (object_ != nullptr) destroy(object_);
   }
-  Owned(Owned&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  Owned& operator=(Owned&&) = delete;
+  CudnnObject(CudnnObject&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+  CudnnObject(const CudnnObject&) = delete;
+  CudnnObject& operator=(const CudnnObject&) = delete;
+  CudnnObject& operator=(CudnnObject&&) = delete;
   T get() const { return object_; }
 
  private:
   T object_ = nullptr;
 };
-using TensorDescriptor =
-    Owned<cudnnTensorDescriptor_t, &cudnnCreateTensorDescriptor, &cudnnDestroyTensorDescriptor>;
-using FilterDescriptor =
-    Owned<cudnnFilterDescriptor_t, &cudnnCreateFilterDescriptor, &cudnnDestroyFilterDescriptor>;
-using ConvolutionDescriptor = Owned<cudnnConvolutionDescriptor_t, &cudnnCreateConvolutionDescriptor,
-                                    &cudnnDestroyConvolutionDescriptor>;
+using TensorDescriptor = CudnnObject<cudnnTensorDescriptor_t, &cudnnCreateTensorDescriptor,
+                                     &cudnnDestroyTensorDescriptor>;
+using FilterDescriptor = CudnnObject<cudnnFilterDescriptor_t, &cudnnCreateFilterDescriptor,
+                                     &cudnnDestroyFilterDescriptor>;
+using ConvolutionDescriptor =
+    CudnnObject<cudnnConvolutionDescriptor_t, &cudnnCreateConvolutionDescriptor,
+                &cudnnDestroyConvolutionDescriptor>;
 
 class CudnnDevice : public CudaDevice {
  public:

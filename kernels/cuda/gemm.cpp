@@ -134,19 +134,19 @@ class LtGemm final : public BoundOperation {
     layout(1, s.b_rows(), s.b_columns(), s.ldb);
     layout(2, s.m, s.n, s.ldc);
     if (is_fp8(problem.precision())) scale();
-    executed_.algorithm = "direct";
-    executed_.implementation = fmt::format("cuBLASLt {}", cublasLtGetVersion());
-    executed_.storage = std::string(
+    execution_.algorithm = "direct";
+    execution_.implementation = fmt::format("cuBLASLt {}", cublasLtGetVersion());
+    execution_.storage = std::string(
         name(problem.precision() == Precision::tf32 ? Precision::fp32 : problem.precision()));
-    executed_.compute = std::string(name(format(problem.precision()).arithmetic));
-    executed_.layout = "columns";
+    execution_.compute = std::string(name(format(problem.precision()).arithmetic));
+    execution_.layout = "columns";
     const bool vectors = problem.precision() == Precision::fp64 ||
                          problem.precision() == Precision::fp32 ||
                          problem.precision() == Precision::int8;
-    executed_.accumulate = vectors ? std::string(name(format(problem.precision()).accumulator))
-                           : is_fp8(problem.precision()) ? sums::truncating_fp22
-                                                         : sums::truncating_fp32;
-    executed_.evidence = vectors ? "numerical" : "requested";
+    execution_.accumulate = vectors ? std::string(name(format(problem.precision()).accumulator))
+                            : is_fp8(problem.precision()) ? sums::truncating_fp22
+                                                          : sums::truncating_fp32;
+    execution_.evidence = vectors ? "numerical" : "requested";
   }
 
   /// Settles the algorithm; why there is none, or nothing.
@@ -169,18 +169,18 @@ class LtGemm final : public BoundOperation {
                              : "");
     check_lt(status, "asking cuBLASLt for an algorithm");
     algorithm_ = proposal.algo;
-    executed_.workspace_bytes = proposal.workspaceSize;
-    if (executed_.workspace_bytes == 0) return std::nullopt;
-    arguments_.push_back(bytes_tensor("workspace", Role::workspace, executed_.workspace_bytes));
+    execution_.workspace_bytes = proposal.workspaceSize;
+    if (execution_.workspace_bytes == 0) return std::nullopt;
+    arguments_.push_back(bytes_tensor("workspace", Role::workspace, execution_.workspace_bytes));
     return std::nullopt;
   }
 
   /// Runs once, with the kernels recorded; why it is not what was asked for, or nothing.
   std::optional<std::string> prove(CudaDevice& device) {
-    const std::optional<Seen> seen = trial_run(device, *this, problem_.canonical());
+    const std::optional<KernelMeaning> seen = trial_run(device, *this, problem_.canonical());
     if (!seen) return std::nullopt;
-    executed_.implementation += ": " + seen->names;
-    const std::string why = note_kernels(*seen, problem_.precision(), executed_);
+    execution_.implementation += ": " + seen->names;
+    const std::string why = note_kernels(*seen, problem_.precision(), execution_);
     return why.empty() ? std::nullopt : std::optional("cuBLASLt: " + why);
   }
 
@@ -188,7 +188,7 @@ class LtGemm final : public BoundOperation {
     check_lt(cublasLtMatmul(handle_.get(), description_.get(), alpha_.as(types_.scale), data_[0],
                             layouts_[0].get(), data_[1], layouts_[1].get(), beta_.as(types_.scale),
                             data_[2], layouts_[2].get(), data_[2], layouts_[2].get(), &algorithm_,
-                            data_.size() > 3 ? data_[3] : nullptr, executed_.workspace_bytes,
+                            data_.size() > 3 ? data_[3] : nullptr, execution_.workspace_bytes,
                             cuda_stream(stream)),
              problem_.canonical());
   }
@@ -266,7 +266,7 @@ class LtGemm final : public BoundOperation {
 Result<std::unique_ptr<Operation>> make_gemm(Device& place, const Problem& what,
                                              const Options& options, Communicator&) {
   const GemmProblem& problem = problem_cast<GemmProblem>(what);
-  if (auto why = refused_algorithm(options, "cuda", {"direct"}, "gemm")) return std::move(*why);
+  if (auto why = refuse_algorithm(options, "cuda", {"direct"}, "gemm")) return std::move(*why);
   return make_product(static_cast<CudaDevice&>(place), problem);
 }
 

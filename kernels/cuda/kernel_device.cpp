@@ -99,7 +99,7 @@ void KernelDevice::get(Tensor& tensor, const Sink& sink) {
   bool here = false;
   try {
     here = !proving_ && knows(spec) && by_kernels(spec.type, [&] { read_all(tensor, sink); });
-  } catch (const NoRoom&) {  // before sink() has been called
+  } catch (const MemoryShortage&) {  // before sink() has been called
   }
   if (!here) CudnnDevice::get(tensor, sink);
 }
@@ -294,15 +294,15 @@ ScanResult KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indi
     part += left;
     left = next;
   }
-  std::vector<std::byte> told(result_bytes);
-  copy(told.data(), memory + result_at, result_bytes);
+  std::vector<std::byte> answer(result_bytes);
+  copy(answer.data(), memory + result_at, result_bytes);
   stream().wait();
   ScanPart all;
-  std::memcpy(&all, told.data(), sizeof all);
+  std::memcpy(&all, answer.data(), sizeof all);
   ScanResult scanned;
   scanned.elements.resize(count);
   if (count > 0)
-    std::memcpy(scanned.elements.data(), told.data() + sizeof all, count * sizeof(double));
+    std::memcpy(scanned.elements.data(), answer.data() + sizeof all, count * sizeof(double));
   scanned.bad = all.bad;
   scanned.first_bad = all.first_bad;
   scanned.bad_value = all.bad_value;
@@ -394,7 +394,7 @@ std::byte* KernelDevice::scratch(std::size_t bytes) {
     try {
       scratch_ = gpu_memory(bytes, "what is made of inputs and outputs");
     } catch (const CaseError& error) {
-      throw NoRoom(error.what());
+      throw MemoryShortage(error.what());
     }
     scratch_bytes_ = bytes;
   }

@@ -23,10 +23,10 @@ namespace assay::cuda {
 class KernelProver;
 
 /// The GPU has no code of ours that it can run.
-struct NotLaunched {};
+struct LaunchFailure {};
 
 /// Too little memory is left for what is made of inputs and outputs.
-struct NoRoom : CaseError {
+struct MemoryShortage : CaseError {
   using CaseError::CaseError;
 };
 
@@ -86,7 +86,7 @@ bool KernelDevice::by_kernels(DataType type, const Work& work) {
   try {
     prove(type);
     work();
-  } catch (const NotLaunched&) {
+  } catch (const LaunchFailure&) {
     stream().wait();  // for what was copied before
     launches_ = false;
   }
@@ -104,7 +104,7 @@ void KernelDevice::start(const Item& item, std::int64_t count, const TensorSpec&
     case cudaErrorInvalidPtx:
     case cudaErrorJitCompilerNotFound:
     case cudaErrorJitCompilationDisabled:
-      throw NotLaunched{};
+      throw LaunchFailure{};
     default:
       break;
   }

@@ -56,7 +56,7 @@ bool adds_in_fp32(const std::string& text) {
 
 /// The name without the parameters: the first parenthesis that is not one of "(anonymous
 /// namespace)" or of a template's cast, as in "kernel<(int)4>(float*)".
-std::string without_parameters(const std::string& name) {
+std::string strip_parameters(const std::string& name) {
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (name[i] == '<') ++depth;
@@ -76,7 +76,7 @@ Family find_family(const std::string& algorithm) {
   return Family::direct;
 }
 
-std::string why_not_arithmetic(const Seen& seen, Precision precision) {
+std::string why_not_arithmetic(const KernelMeaning& seen, Precision precision) {
   if (precision == Precision::fp32 && seen.tensor_cores)
     return "fp32 was computed on tensor cores, in another arithmetic (" + seen.names + ")";
   if (precision == Precision::tf32 && !seen.tensor_cores)
@@ -84,15 +84,15 @@ std::string why_not_arithmetic(const Seen& seen, Precision precision) {
   return "";
 }
 
-Seen read_kernels(const std::vector<std::string>& kernels) {
-  Seen seen;
+KernelMeaning read_kernels(const std::vector<std::string>& kernels) {
+  KernelMeaning seen;
   for (const std::string& kernel : kernels) {
     const std::string text = lower(kernel);
     if (seen.family == Family::direct) seen.family = find_family(kernel);
     seen.tensor_cores |= uses_tensor_cores(text);
     seen.adds_parts |= adds_parts(text);
     seen.adds_in_fp32 |= adds_in_fp32(text);
-    std::string name = without_parameters(kernel);
+    std::string name = strip_parameters(kernel);
     if (name.size() > longest_name) name = name.substr(0, longest_name) + "…";
     seen.names += (seen.names.empty() ? "" : " + ") + name;
   }

@@ -12,7 +12,7 @@ namespace assay::cuda {
 enum class Family { direct, winograd, fft };
 
 /// The meaning of the names of the kernels that ran.
-struct Seen {
+struct KernelMeaning {
   Family family = Family::direct;
   bool tensor_cores = false;  ///< some kernel used them, other than in fp64
   bool adds_parts = false;    ///< sums were split, and their parts added in the type of the result
@@ -20,10 +20,10 @@ struct Seen {
   double seconds = 0;         ///< of all kernels of a run together, by CUPTI; 0: unknown
   bool adds_in_fp32 = false;  ///< sums were split, and their parts stored and added in fp32
 };
-Seen read_kernels(const std::vector<std::string>& kernels);
+KernelMeaning read_kernels(const std::vector<std::string>& kernels);
 
 /// The reason why the kernels that ran cannot be the arithmetic of a precision; "" if they can.
-std::string why_not_arithmetic(const Seen& seen, Precision precision);
+std::string why_not_arithmetic(const KernelMeaning& seen, Precision precision);
 
 /// The family of an algorithm's name ("winograd_nonfused").
 Family find_family(const std::string& algorithm);

@@ -119,7 +119,7 @@ double faulty(Fault fault, DataType type, const Expected& want) {
 }
 
 /// True if two comparisons are equal but for roundings of fp64.
-bool alike(const ElementComparison& a, const ElementComparison& b, Fault fault) {
+bool are_alike(const ElementComparison& a, const ElementComparison& b, Fault fault) {
   const auto near = [](double x, double y, double size) {
     return x == y || (!std::isfinite(x) && !std::isfinite(y)) ||
            std::abs(x - y) <= 1e-6 * (std::abs(x) + std::abs(y)) + 0x1p-45 * size;
@@ -194,7 +194,7 @@ bool KernelProver::finds_faults(DataType type, ElementRange range, const Element
       std::copy_n(values.begin() + first, out.size(), out.begin());
     });
     const auto there = compare(*tensor, 0, range, formula, inputs);
-    if (!there || !alike(*there, here, fault)) return false;
+    if (!there || !are_alike(*there, here, fault)) return false;
   }
   return finds = true;
 }

@@ -28,7 +28,7 @@ class KernelProver final : public Prover {
   bool by_kernels(DataType type, const Work& work) {
     try {
       return device_.by_kernels(type, work);
-    } catch (const NoRoom&) {
+    } catch (const MemoryShortage&) {
       return false;
     }
   }

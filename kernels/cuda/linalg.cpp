@@ -18,7 +18,7 @@ class Syrk final : public LinalgOperation {
   Syrk(const LinalgProblem& problem, const Blas& blas) : LinalgOperation(problem, blas, "direct") {
     int version = 0;
     check_blas(blas_.version(handle_, &version), "asking cuBLAS for its version");
-    executed_.implementation = fmt::format("cuBLAS {} syrk", version);
+    execution_.implementation = fmt::format("cuBLAS {} syrk", version);
     add_scratch("triangle", arguments_[1].bytes);
   }
 
@@ -74,7 +74,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
   const auto& problem = problem_cast<LinalgProblem>(what);
   const LinalgKernel kernel = problem.shape().kernel;
   const std::string known = name_algorithm(kernel);
-  if (auto why = refused_algorithm(options, "cuda", {known}, name(kernel), "it is " + known))
+  if (auto why = refuse_algorithm(options, "cuda", {known}, name(kernel), "it is " + known))
     return std::move(*why);
   if (kernel == LinalgKernel::qr && problem.shape().n > std::numeric_limits<int>::max())
     return Unsupported{fmt::format(

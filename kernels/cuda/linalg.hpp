@@ -37,10 +37,10 @@ class LinalgOperation : public BoundOperation {
         precision_(problem.precision()),
         what_(problem.canonical()) {
     check_blas(blas_.create(&handle_), "starting cuBLAS");
-    executed_.algorithm = algorithm;
-    executed_.storage = executed_.compute = executed_.accumulate = std::string(name(precision_));
-    executed_.layout = "rows";
-    executed_.evidence = "numerical";  // the bounds of fp32 exclude tf32
+    execution_.algorithm = algorithm;
+    execution_.storage = execution_.compute = execution_.accumulate = std::string(name(precision_));
+    execution_.layout = "rows";
+    execution_.evidence = "numerical";  // the bounds of fp32 exclude tf32
   }
   ~LinalgOperation() override { blas_.destroy(handle_); }
   LinalgOperation(const LinalgOperation&) = delete;
@@ -49,17 +49,17 @@ class LinalgOperation : public BoundOperation {
   /// Runs once and records the kernels. Returns the reason why they are not the requested
   /// arithmetic; nothing if they are.
   std::optional<std::string> prove(CudaDevice& device) {
-    const std::optional<Seen> seen = trial_run(device, *this, what_);
+    const std::optional<KernelMeaning> seen = trial_run(device, *this, what_);
     if (!seen) return std::nullopt;
-    executed_.implementation += ": " + seen->names;
-    const std::string why = note_kernels(*seen, precision_, executed_);
+    execution_.implementation += ": " + seen->names;
+    const std::string why = note_kernels(*seen, precision_, execution_);
     return why.empty() ? std::nullopt : std::optional(why);
   }
 
  protected:
   void add_scratch(const char* what, std::size_t bytes) {
     arguments_.push_back(bytes_tensor(what, Role::workspace, bytes));
-    executed_.workspace_bytes += bytes;
+    execution_.workspace_bytes += bytes;
   }
 
   const Blas& blas_;
@@ -86,7 +86,7 @@ class Dense {
   cusolverDnHandle_t handle() const { return handle_; }
   cusolverDnParams_t params() const { return params_; }
   /// "cuSOLVER 12000 Xsyevd"
-  std::string named(const char* function) const {
+  std::string name_function(const char* function) const {
     int version = 0;
     check_solver(solver_.version(&version), "asking cuSOLVER for its version");
     return fmt::format("cuSOLVER {} {}", version, function);

@@ -101,7 +101,7 @@ struct NearestCentroid {
 
   /// Leaves the last tile of the observation in `row`.
   ASSAY_ITEM std::int32_t operator()(const Warp& warp, std::int64_t observation,
-                                     Lanes<Held<Real>>& row) const {
+                                     Lanes<LaneValues<Real>>& row) const {
     std::int32_t best = 0;
     Real least = 0;
     for (std::int64_t first = 0; first < k; first += centroids_at_once) {
@@ -110,7 +110,8 @@ struct NearestCentroid {
         for (std::int64_t tile = 0; tile < count_tiles(d); ++tile) {
           row[lane] = load_held<width>(x + observation * d, d, tile, lane);
           for (int c = 0; c < centroids_at_once && first + c < k; ++c) {
-            const Held<Real> held = load_held<width>(centroids + (first + c) * d, d, tile, lane);
+            const LaneValues<Real> held =
+                load_held<width>(centroids + (first + c) * d, d, tile, lane);
             for (int j = 0; j < lane_columns; ++j)
               products[lane].by_centroid[c] += row[lane].at[j] * held.at[j];
           }
@@ -138,7 +139,7 @@ struct FindLabels {
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const Warp warp(i);
     if (warp.idle()) return;
-    Lanes<Held<Real>> of_row;
+    Lanes<LaneValues<Real>> of_row;
     for (std::int64_t row = warp.number; row < n; row += warps) {
       const std::int32_t label = nearest(warp, row, of_row);
       warp.each([&](int lane) {
@@ -167,17 +168,18 @@ struct AddToCentroids {
     const std::int64_t d = nearest.d, k = nearest.k, piece = warp.number / warps,
                        tile = piece % count_tiles(d),
                        first = piece / count_tiles(d) * centroids_at_once;
-    Lanes<Held<double>> sums[centroids_at_once] = {};
+    Lanes<LaneValues<double>> sums[centroids_at_once] = {};
     Lanes<std::int32_t> count = {};  // of the centroid first + lane
     Lanes<double> distance = {};
     for (std::int64_t row = warp.number % warps; row < n; row += warps) {
-      Lanes<Held<Real>> of_row;
+      Lanes<LaneValues<Real>> of_row;
       const std::int32_t label = finds ? nearest(warp, row, of_row) : labels[row];
       if (label < first || label >= first + centroids_at_once) continue;
       warp.each([&](int lane) {
         if (!finds) of_row[lane] = load_held<width>(nearest.x + row * d, d, tile, lane);
         if (finds && lane == 0) labels[row] = label;
-        const Held<Real> held = load_held<width>(nearest.centroids + label * d, d, tile, lane);
+        const LaneValues<Real> held =
+            load_held<width>(nearest.centroids + label * d, d, tile, lane);
         for (int j = 0; j < lane_columns; ++j) {
           const double off =
               static_cast<double>(of_row[lane].at[j]) - static_cast<double>(held.at[j]);
@@ -239,7 +241,7 @@ struct HingeRows {
   static constexpr int least_blocks = sizeof(Real) == sizeof(float) ? 3 : 2;
 
   struct Sums {
-    Held<double> direction;
+    LaneValues<double> direction;
     double last, losses[hinge_losses];
   };
 
@@ -249,12 +251,12 @@ struct HingeRows {
     const std::int64_t tile = warp.number / warps;
     Lanes<Sums> sums = {};
     for (std::int64_t row = warp.number % warps; row < n; row += warps) {
-      Lanes<Held<Real>> of_row;
+      Lanes<LaneValues<Real>> of_row;
       Lanes<Real> dot = {};
       warp.each([&](int lane) {
         for (std::int64_t t = 0; t < count_tiles(d); ++t) {
-          const Held<Real> held = load_held<width>(x + row * d, d, t, lane),
-                           by = load_held<width>(w, d, t, lane);
+          const LaneValues<Real> held = load_held<width>(x + row * d, d, t, lane),
+                                 by = load_held<width>(w, d, t, lane);
           for (int j = 0; j < lane_columns; ++j) dot[lane] += held.at[j] * by.at[j];
           if (t == tile) of_row[lane] = held;
         }
@@ -280,7 +282,7 @@ struct HingeRows {
   }
 
  private:
-  ASSAY_ITEM Real add(double dot, double label, const Held<Real>& row, Sums& sums) const {
+  ASSAY_ITEM Real add(double dot, double label, const LaneValues<Real>& row, Sums& sums) const {
     const double z = 1 - label * (dot + static_cast<double>(w[d])),
                  raw = static_cast<double>(*slope) * z,
                  clipped = raw < 0   ? 0

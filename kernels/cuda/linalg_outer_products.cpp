@@ -42,10 +42,10 @@ class OuterProducts final : public LinalgOperation {
     rows_ = quotient_up(shape_.n, parts * blocks_);
     int version = 0;
     check_blas(blas_.version(handle_, &version), "asking cuBLAS for its version");
-    executed_.implementation = fmt::format("own kernels and cuBLAS {}", version);
-    executed_.compute = executed_.accumulate = "fp64";
-    if (moments_) executed_.operand_roundings = std::is_same_v<Real, double> ? 1 : 0;
-    executed_.numbers["block_rows"] = static_cast<double>(rows_);
+    execution_.implementation = fmt::format("own kernels and cuBLAS {}", version);
+    execution_.compute = execution_.accumulate = "fp64";
+    if (moments_) execution_.operand_roundings = std::is_same_v<Real, double> ? 1 : 0;
+    execution_.numbers["block_rows"] = static_cast<double>(rows_);
     scratch_ = arguments_.size();
     add_scratch("blocks",
                 static_cast<std::size_t>(blocks_ * columns_ * (rows_ + columns_)) * sizeof(double));

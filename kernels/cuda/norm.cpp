@@ -16,19 +16,20 @@ namespace {
 template <class Stored, int width>
 class Normalization final : public OwnOperation {
  public:
-  /// `given`: the sums of forward_training are given (kernels/norm/given_sums.hpp).
-  Normalization(const NormProblem& problem, bool given)
+  /// `has_sums`: the sums of forward_training are given (kernels/norm/given_sums.hpp).
+  Normalization(const NormProblem& problem, bool has_sums)
       : OwnOperation(problem, problem.precision(), problem.tensors()),
         problem_(problem),
-        given_(given),
+        has_sums_(has_sums),
         channels_(problem.shape().ic),
         shape_{problem.shape().per_channel(), channels_,
                choose_chunk(problem.shape().per_channel(), channels_ / width),
                Divisor(channels_ / width)} {
     lay_channels_last();
     for (const char* name : norm_sums_arguments)
-      if (given) arguments_.push_back(plain_tensor(name, Role::input, DataType::fp32, {channels_}));
-    if (given) executed_.numbers[norm_sums_given] = 1;
+      if (has_sums)
+        arguments_.push_back(plain_tensor(name, Role::input, DataType::fp32, {channels_}));
+    if (has_sums) execution_.numbers[norm_sums_given] = 1;
     // Sums, and four values of every channel.
     add_workspace(
         static_cast<std::size_t>(sums_size(shape_.chunks(), 2 * channels_) + 4 * channels_) *
@@ -43,7 +44,7 @@ class Normalization final : public OwnOperation {
     factors_ = reinterpret_cast<Value*>(sums_ + sums_size(shape_.chunks(), 2 * channels_));
     if (problem_.direction() == NormDirection::backward) return backward();
     const auto* const src = find<const Stored>("src");
-    if (given_)
+    if (has_sums_)
       start(NormGivenMoments<Value>{find<const float>(norm_sums_arguments[0]),
                                     find<const float>(norm_sums_arguments[1]), shape_.rows,
                                     find<Value>("mean"), find<Value>("variance"), factor()},
@@ -95,7 +96,7 @@ class Normalization final : public OwnOperation {
   }
 
   NormProblem problem_;
-  bool given_;
+  bool has_sums_;
   std::int64_t channels_;
   NormRows shape_;
   double* sums_ = nullptr;
@@ -104,19 +105,19 @@ class Normalization final : public OwnOperation {
 
 Result<std::unique_ptr<Operation>> make_norm(Device& device, const Problem& what,
                                              const Options& options, Communicator&) {
-  const bool given = !options.get(norm_sums, "").empty();
-  if (const auto& asked = problem_cast<NormProblem>(what);
-      given && (asked.direction() != NormDirection::forward_training ||
-                storage(asked.precision()) == DataType::fp64))
-    return Unsupported{fmt::format("cuda takes no sums for {} in {}", name(asked.direction()),
-                                   name(asked.precision()))};
+  const bool has_sums = !options.get(norm_sums, "").empty();
+  if (const auto& norm = problem_cast<NormProblem>(what);
+      has_sums && (norm.direction() != NormDirection::forward_training ||
+                   storage(norm.precision()) == DataType::fp64))
+    return Unsupported{fmt::format("cuda takes no sums for {} in {}", name(norm.direction()),
+                                   name(norm.precision()))};
   return make_stored<NormProblem>(
       device, what, options,
       [&](const NormProblem& problem, auto stored) -> std::unique_ptr<Operation> {
         using Stored = decltype(stored);
         if (problem.shape().ic % widest<Stored> == 0)
-          return std::make_unique<Normalization<Stored, widest<Stored>>>(problem, given);
-        return std::make_unique<Normalization<Stored, 1>>(problem, given);
+          return std::make_unique<Normalization<Stored, widest<Stored>>>(problem, has_sums);
+        return std::make_unique<Normalization<Stored, 1>>(problem, has_sums);
       });
 }
 

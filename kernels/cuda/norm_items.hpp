@@ -216,7 +216,7 @@ struct NormGradientRow {
     return row;
   }
   /// The part that passes the rectifier: 0 where dst is 0.
-  ASSAY_ITEM ValueOf<Stored> passed(bool rectified, int j) const {
+  ASSAY_ITEM ValueOf<Stored> pass_gradient(bool rectified, int j) const {
     return rectified && !(widen(y.at[j]) > 0) ? 0 : widen(g.at[j]);
   }
 };
@@ -239,7 +239,7 @@ struct NormGradientTerm {
                       Value* products) const {
     Value g[width];
     for (int j = 0; j < width; ++j) {
-      g[j] = row.passed(dst != nullptr, j);
+      g[j] = row.pass_gradient(dst != nullptr, j);
       sums[j] += g[j];
       products[j] += g[j] * (widen(row.x.at[j]) - centre[j]);
     }
@@ -299,7 +299,7 @@ struct NormGradients {
       if (place >= end) break;
       Value g[width];
       for (int j = 0; j < width; ++j)
-        g[j] = factor[j] * rows[k].passed(dst != nullptr, j) +
+        g[j] = factor[j] * rows[k].pass_gradient(dst != nullptr, j) +
                ((widen(rows[k].x.at[j]) - mean[j]) * slope[j] + offset[j]);
       store<width>(g, diff_src + place);
     }

@@ -13,13 +13,13 @@ namespace assay::cuda {
 OwnOperation::OwnOperation(const Problem& problem, Precision precision,
                            std::vector<TensorSpec> arguments)
     : BoundOperation(std::move(arguments)), what_(problem.kind() + " " + problem.canonical()) {
-  executed_.algorithm = "direct";
-  executed_.implementation = "own kernels";
-  executed_.storage = std::string(name(precision));
-  executed_.compute = executed_.accumulate =
+  execution_.algorithm = "direct";
+  execution_.implementation = "own kernels";
+  execution_.storage = std::string(name(precision));
+  execution_.compute = execution_.accumulate =
       std::string(name(storage(precision) == DataType::fp64 ? DataType::fp64 : DataType::fp32));
-  executed_.layout = "rows";
-  executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
+  execution_.layout = "rows";
+  execution_.evidence = "numerical";  // the bounds of fp32 exclude bf16
 }
 
 void OwnOperation::run(Stream& stream) {
@@ -27,7 +27,7 @@ void OwnOperation::run(Stream& stream) {
   start_all();
 }
 
-void OwnOperation::started(cudaError_t error) const { check(error, what_); }
+void OwnOperation::check_start(cudaError_t error) const { check(error, what_); }
 
 std::int64_t OwnOperation::sums_size(std::int64_t rows, std::int64_t columns) {
   std::int64_t size = rows * columns;
@@ -37,11 +37,11 @@ std::int64_t OwnOperation::sums_size(std::int64_t rows, std::int64_t columns) {
 
 void OwnOperation::add_workspace(std::size_t bytes) {
   arguments_.push_back(bytes_tensor("workspace", Role::workspace, bytes));
-  executed_.workspace_bytes = bytes;
+  execution_.workspace_bytes = bytes;
 }
 
 void OwnOperation::lay_channels_last() {
-  executed_.layout = "nhwc";
+  execution_.layout = "nhwc";
   for (TensorSpec& spec : arguments_)
     if (spec.dims.size() == 4)
       spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
@@ -50,7 +50,7 @@ void OwnOperation::lay_channels_last() {
 std::optional<Unsupported> why_not_own(const Problem& problem, Precision precision,
                                        const Options& options, const Device& device) {
   const std::string layout = options.get("layout", "any");
-  if (auto why = refused_algorithm(options, "cuda", {"direct"}, problem.kind())) return why;
+  if (auto why = refuse_algorithm(options, "cuda", {"direct"}, problem.kind())) return why;
   if (layout != "any" && layout != "nhwc")
     return Unsupported{fmt::format(
         "cuda has no layout {} for {} (channels are its innermost dimension). Use any or nhwc.",

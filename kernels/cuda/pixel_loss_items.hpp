@@ -75,13 +75,13 @@ struct LossOfPixels {
       for (int k = 0; k < known; ++k) store<width>(g + k * width, to + pixel * known + k * width);
   }
 
-  struct Found {
+  struct PixelLoss {
     double loss;
     int best;  ///< the first class with the largest logit
   };
   /// x(c): a logit. put(c, gradient) is called if there are gradients.
-  template <class X, class Put>
-  ASSAY_ITEM Found of_pixel(std::int64_t label, const X& x, const Put& put) const {
+  template <class X, class PieceWriter>
+  ASSAY_ITEM PixelLoss of_pixel(std::int64_t label, const X& x, const PieceWriter& put) const {
     const std::int64_t count = known > 0 ? known : classes;
     Value largest = x(0), sum = 0, of_label = x(0);
     int best = 0;

@@ -31,30 +31,30 @@ class RecurrentNetwork final : public BoundOperation {
             "compiling the persistent kernels");
     ask_for_spaces(form);
     const std::string algorithm = rnn_algorithm_names()[static_cast<std::size_t>(form.algorithm)];
-    executed_.algorithm = algorithm;
-    executed_.implementation =
+    execution_.algorithm = algorithm;
+    execution_.implementation =
         fmt::format("{} {}", cudnn_library(), math_name(form.arithmetic.math));
-    executed_.storage = std::string(name(storage(problem.precision())));
-    executed_.compute = form.arithmetic.compute;
-    executed_.accumulate = form.arithmetic.accumulate;
-    executed_.layout = fmt::format(
+    execution_.storage = std::string(name(storage(problem.precision())));
+    execution_.compute = form.arithmetic.compute;
+    execution_.accumulate = form.arithmetic.accumulate;
+    execution_.layout = fmt::format(
         "tnc ldnc, weights in cuDNN's weight space, {}",
         form.bias == CUDNN_RNN_DOUBLE_BIAS ? "CUDNN_RNN_DOUBLE_BIAS" : "CUDNN_RNN_SINGLE_INP_BIAS");
-    executed_.workspace_bytes = work_bytes_;
+    execution_.workspace_bytes = work_bytes_;
   }
 
   /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
   /// now, and what is broken.
   std::optional<Unsupported> prove(const std::string& request) {
-    const std::optional<Seen> seen = trial_run(device_, *this, request);
+    const std::optional<KernelMeaning> seen = trial_run(device_, *this, request);
     note_sums(seen ? seen->names : "");
     if (!seen) {
       // The norm bounds of fp32 exclude tf32 (Oracle::widest_norm_bound).
-      executed_.evidence = problem_.precision() == Precision::fp32 ? "numerical" : "requested";
+      execution_.evidence = problem_.precision() == Precision::fp32 ? "numerical" : "requested";
       return std::nullopt;
     }
-    executed_.implementation = seen->names;
-    const std::string why = note_kernels(*seen, problem_.precision(), executed_);
+    execution_.implementation = seen->names;
+    const std::string why = note_kernels(*seen, problem_.precision(), execution_);
     if (!why.empty()) return Unsupported{fmt::format("{}: {}", cudnn_library(), why)};
     return std::nullopt;
   }
@@ -129,10 +129,10 @@ class RecurrentNetwork final : public BoundOperation {
     // kernels of one step, seen on a GPU, are nvjet_…_bz_… (a product, to which nothing is added)
     // and elemWiseRNNcell. A persistent kernel multiplies the states itself, and stores no sum.
     if (size_of(storage(problem_.precision())) == 2)
-      executed_.numbers[rounds_gate_sums] = persistent && is_forward(problem_.direction()) ? 1 : 2;
+      execution_.numbers[rounds_gate_sums] = persistent && is_forward(problem_.direction()) ? 1 : 2;
     if (problem_.precision() == Precision::fp32 && problem_.shape().cell == RnnCell::gru_lbr &&
-        executed_.algorithm == "persist_static" && (persistent || kernels.empty()))
-      executed_.numbers[undocumented_arithmetic] = 1;
+        execution_.algorithm == "persist_static" && (persistent || kernels.empty()))
+      execution_.numbers[undocumented_arithmetic] = 1;
   }
 
   void ask_for_spaces(const RnnForm& form) {
@@ -175,7 +175,7 @@ class RecurrentNetwork final : public BoundOperation {
   void ran(cudnnStatus_t status, const char* what) const {
     if (status != CUDNN_STATUS_SUCCESS)
       throw CudnnError(
-          fmt::format("{} ({}, {})", what, executed_.algorithm, name(problem_.direction())),
+          fmt::format("{} ({}, {})", what, execution_.algorithm, name(problem_.direction())),
           status);
   }
 

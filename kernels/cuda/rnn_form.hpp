@@ -10,9 +10,9 @@
 namespace assay::cuda {
 
 using RnnDescriptor =
-    Owned<cudnnRNNDescriptor_t, &cudnnCreateRNNDescriptor, &cudnnDestroyRNNDescriptor>;
-using RnnDataDescriptor =
-    Owned<cudnnRNNDataDescriptor_t, &cudnnCreateRNNDataDescriptor, &cudnnDestroyRNNDataDescriptor>;
+    CudnnObject<cudnnRNNDescriptor_t, &cudnnCreateRNNDescriptor, &cudnnDestroyRNNDescriptor>;
+using RnnDataDescriptor = CudnnObject<cudnnRNNDataDescriptor_t, &cudnnCreateRNNDataDescriptor,
+                                      &cudnnDestroyRNNDataDescriptor>;
 
 /// Names of cuDNN's algorithms; the place in the list is the enumerator's value.
 const std::vector<std::string>& rnn_algorithm_names();

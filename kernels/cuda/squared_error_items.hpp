@@ -27,8 +27,8 @@ struct SquaredErrorRow {
         features(in.features),
         first_x(static_cast<double>(widen(outputs[0]))),
         first_t(static_cast<double>(widen(targets[0]))) {}
-  ASSAY_ITEM double moved_x(Value x) const { return static_cast<double>(x) - first_x; }
-  ASSAY_ITEM double moved_t(Value t) const { return static_cast<double>(t) - first_t; }
+  ASSAY_ITEM double shift_x(Value x) const { return static_cast<double>(x) - first_x; }
+  ASSAY_ITEM double shift_t(Value t) const { return static_cast<double>(t) - first_t; }
   /// act(first feature, x, t) for the packs of a lane.
   template <class Act>
   ASSAY_ITEM void each(std::int64_t tile, int lane, const Act& act) const {
@@ -57,8 +57,8 @@ struct SquaredErrorMeans {
     warp.each([&](int lane) {
       row.each(tile, lane, [&](std::int64_t, const Value* x, const Value* t) {
         for (int j = 0; j < width; ++j) {
-          sums[lane].x += row.moved_x(x[j]);
-          sums[lane].t += row.moved_t(t[j]);
+          sums[lane].x += row.shift_x(x[j]);
+          sums[lane].t += row.shift_t(t[j]);
         }
       });
     });
@@ -104,7 +104,7 @@ struct SquaredErrorSums {
         Value g[width];
         for (int j = 0; j < width; ++j) {
           const double apart = static_cast<double>(x[j]) - static_cast<double>(t[j]),
-                       dx = row.moved_x(x[j]) - of_x, dt = row.moved_t(t[j]) - of_t;
+                       dx = row.shift_x(x[j]) - of_x, dt = row.shift_t(t[j]) - of_t;
           sums[lane] = sums[lane] + Sums{apart * apart, dx * dx, dt * dt, dx * dt};
           g[j] = by * (x[j] - t[j]);
         }

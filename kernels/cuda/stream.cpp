@@ -22,9 +22,9 @@ class StreamOperation : public BoundOperation {
  public:
   StreamOperation(const StreamProblem& problem, const CudaDevice& device)
       : BoundOperation(problem.tensors()), problem_(problem), device_(device) {
-    executed_.layout = "any";
-    executed_.evidence = "numerical";
-    executed_.storage = executed_.compute = executed_.accumulate =
+    execution_.layout = "any";
+    execution_.evidence = "numerical";
+    execution_.storage = execution_.compute = execution_.accumulate =
         std::string(name(arguments_[0].type));
   }
 
@@ -38,8 +38,8 @@ class Moving final : public StreamOperation {
  public:
   Moving(const StreamProblem& problem, const CudaDevice& device, bool streaming)
       : StreamOperation(problem, device), streaming_(streaming) {
-    executed_.algorithm = streaming ? "nontemporal" : "regular";
-    executed_.implementation = streaming ? "16 bytes a thread, ld.cs, st.cs" : "16 bytes a thread";
+    execution_.algorithm = streaming ? "nontemporal" : "regular";
+    execution_.implementation = streaming ? "16 bytes a thread, ld.cs, st.cs" : "16 bytes a thread";
   }
   void run(Stream& stream) override {
     const auto start = [&](auto what) {
@@ -81,9 +81,9 @@ class Reading final : public StreamOperation {
  public:
   Reading(const StreamProblem& problem, const CudaDevice& device)
       : StreamOperation(problem, device) {
-    executed_.algorithm = "sum";
-    executed_.implementation = "16 bytes a thread, ld.cg";
-    executed_.accumulate = std::string(name(DataType::fp64));
+    execution_.algorithm = "sum";
+    execution_.implementation = "16 bytes a thread, ld.cg";
+    execution_.accumulate = std::string(name(DataType::fp64));
   }
   void run(Stream& stream) override {
     const std::int64_t n = problem_.shape().n;
@@ -101,10 +101,10 @@ class Chasing final : public StreamOperation {
                                    static_cast<std::size_t>(problem.shape().n * stream_line));
     ring.type = DataType::s32;
     arguments_.push_back(ring);
-    executed_.algorithm = "chase";
-    executed_.implementation = "one thread, one random cycle of lines of 64 bytes, ld.cg";
-    executed_.workspace_bytes = ring.bytes;
-    executed_.storage = executed_.compute = executed_.accumulate = "";
+    execution_.algorithm = "chase";
+    execution_.implementation = "one thread, one random cycle of lines of 64 bytes, ld.cg";
+    execution_.workspace_bytes = ring.bytes;
+    execution_.storage = execution_.compute = execution_.accumulate = "";
   }
   void bind(std::span<Tensor* const> tensors) override {
     BoundOperation::bind(tensors);
@@ -144,7 +144,7 @@ class Product final : public BoundOperation {
     gemm_->bind(of_gemm);
   }
   void run(Stream& stream) override { gemm_->run(stream); }
-  Executed executed() const override { return gemm_->executed(); }
+  Execution execution() const override { return gemm_->execution(); }
 
  private:
   std::unique_ptr<Operation> gemm_;
@@ -176,8 +176,8 @@ Result<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& wha
   const std::string algorithm = options.get("algorithm", "auto");
   const bool stores = kernel <= StreamKernel::triad;
   if (!stores || (algorithm != "regular" && algorithm != "nontemporal"))
-    if (auto why = refused_algorithm(options, "cuda", {}, problem.canonical(),
-                                     "regular and nontemporal are of copy, scale, add and triad"))
+    if (auto why = refuse_algorithm(options, "cuda", {}, problem.canonical(),
+                                    "regular and nontemporal are of copy, scale, add and triad"))
       return std::move(*why);
   if (kernel == StreamKernel::fma)
     return Unsupported{

@@ -35,7 +35,7 @@ void wake(CudaDevice& device, Operation& operation) {
 
 /// Seconds of a run among `runs` without gaps (Stream::hold); 0 if the stream began before all were
 /// submitted.
-double held_seconds(Stream& stream, Operation& operation, int runs) {
+double measure_held_seconds(Stream& stream, Operation& operation, int runs) {
   if (!stream.hold()) return 0;
   try {
     stream.mark(0);
@@ -59,9 +59,9 @@ double least_held_seconds(Stream& stream, Operation& operation) {
   constexpr double batch_s = 200e-6;  // the marks' resolution is small beside it
   constexpr double most_runs = 20;    // the stream's queue holds their launches
   const auto start = std::chrono::steady_clock::now();
-  double least = held_seconds(stream, operation, 1);
+  double least = measure_held_seconds(stream, operation, 1);
   for (int i = 0; i < batches && least > 0 && seconds_since(start) < longest_repeated_s; ++i) {
-    const double again = held_seconds(
+    const double again = measure_held_seconds(
         stream, operation, static_cast<int>(std::clamp(batch_s / least, 1.0, most_runs)));
     if (again <= 0) break;
     const bool fell = again < steady * least;
@@ -77,8 +77,8 @@ std::string gib(std::size_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
 }
 
-std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const std::string& request,
-                              double* seconds) {
+std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
+                                       const std::string& request, double* seconds) {
   std::size_t need = 0, workspace = 0;
   for (const TensorSpec& spec : operation.arguments()) {
     need += spec.bytes;
@@ -100,7 +100,7 @@ std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const st
   const auto run = [&] {
     operation.prologue(device.stream());
     device.stream().wait();
-    return traced_kernels([&] {
+    return trace_kernels([&] {
       operation.run(device.stream());
       device.stream().wait();
     });
@@ -111,7 +111,7 @@ std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const st
     if (seconds != nullptr) *seconds = least_held_seconds(device.stream(), operation);
     return std::nullopt;
   }
-  Seen seen = read_kernels(kernels->names);
+  KernelMeaning seen = read_kernels(kernels->names);
   seen.seconds = kernels->seconds;
   // The first run finds nothing in caches.
   std::vector<double> repeats;
@@ -121,13 +121,13 @@ std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const st
   return seen;
 }
 
-std::string note_kernels(const Seen& seen, Precision precision, Executed& executed) {
-  executed.evidence = "trace";
-  if (seen.seconds > 0) executed.numbers["kernels_s"] = seen.seconds;
+std::string note_kernels(const KernelMeaning& seen, Precision precision, Execution& execution) {
+  execution.evidence = "trace";
+  if (seen.seconds > 0) execution.numbers["kernels_s"] = seen.seconds;
   // Tensors of 16 bits, or fp8, without tensor cores: the names tell not in what they were
   // multiplied.
   if ((size_of(storage(precision)) == 2 || is_fp8(precision)) && !seen.tensor_cores)
-    executed.compute = "";
+    execution.compute = "";
   return why_not_arithmetic(seen, precision);
 }
 

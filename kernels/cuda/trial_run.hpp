@@ -19,11 +19,11 @@ std::string gib(std::size_t bytes);
 /// time of a run by events of a stream that was held; 0 if that was not possible. Throws CaseError
 /// if memory is short, with the needed and the free bytes (`request` names what was requested), and
 /// what prologue() and run() throw.
-std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const std::string& request,
-                              double* seconds = nullptr);
+std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
+                                       const std::string& request, double* seconds = nullptr);
 
 /// Writes to `executed` what the kernels prove. Returns the reason why they cannot be the
 /// arithmetic of `precision`; "" if they can.
-std::string note_kernels(const Seen& seen, Precision precision, Executed& executed);
+std::string note_kernels(const KernelMeaning& seen, Precision precision, Execution& execution);
 
 }  // namespace assay::cuda

@@ -15,7 +15,7 @@ namespace {
 
 /// A copy on the GPU, which lives as long as the operation.
 template <class T>
-std::shared_ptr<const T> copied(const std::vector<T>& from, const char* what) {
+std::shared_ptr<const T> copy_all_to_gpu(const std::vector<T>& from, const char* what) {
   const std::shared_ptr<void> to = gpu_memory(from.size() * sizeof(T), what);
   copy_to_gpu(to.get(), from.data(), from.size() * sizeof(T), what);
   return std::static_pointer_cast<const T>(to);
@@ -53,8 +53,8 @@ class Update final : public OwnOperation {
           {first, static_cast<std::int64_t>(blocks.size()), tensor.decays, tensor.adapts});
       begin += tensor.elements;
     }
-    blocks_ = copied(blocks, "blocks of parameters");
-    tensors_ = copied(tensors, "tensors of parameters");
+    blocks_ = copy_all_to_gpu(blocks, "blocks of parameters");
+    tensors_ = copy_all_to_gpu(tensors, "tensors of parameters");
     block_count_ = static_cast<std::int64_t>(blocks.size());
     // Stale weights take the place of the sums of blocks.
     add_workspace(static_cast<std::size_t>(count_ + block_count_) * sizeof(UpdateSums) +

@@ -105,7 +105,7 @@ ASSAY_ITEM std::int64_t count_tiles(std::int64_t columns) {
 }
 
 template <class Value>
-struct Held {
+struct LaneValues {
   Value at[lane_columns];
 };
 
@@ -117,9 +117,9 @@ ASSAY_ITEM std::int64_t find_column(std::int64_t tile, int lane, int j) {
 
 /// A lane's elements of a row, which has whole packs; 0 beyond it.
 template <int width, class Stored>
-ASSAY_ITEM Held<ValueOf<Stored>> load_held(const Stored* row, std::int64_t columns,
-                                           std::int64_t tile, int lane) {
-  Held<ValueOf<Stored>> to = {};
+ASSAY_ITEM LaneValues<ValueOf<Stored>> load_held(const Stored* row, std::int64_t columns,
+                                                 std::int64_t tile, int lane) {
+  LaneValues<ValueOf<Stored>> to = {};
   for (int j = 0; j < lane_columns; j += width)
     if (const std::int64_t column = find_column<width>(tile, lane, j); column < columns)
       load<width>(row + column, to.at + j);

@@ -19,13 +19,13 @@ class DropoutOracle final : public WholeOracle {
   }
   bool nonnegative(const TensorSpec& argument) const override { return argument.name == "counter"; }
 
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     sums::expect_elements(code(), sums::find_values(names(), inputs), step(inputs), indices,
                           expected);
   }
 
-  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs& inputs, const Executed&,
+  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs& inputs, const Execution&,
                                         bool) const override {
     return make_formula(code(), names(), step(inputs));
   }

@@ -49,8 +49,7 @@ class Reader {
         field();
     }
     for (const char* name : {"m", "n", "k"})
-      if (!given_.contains(name))
-        complain_("{} is missing. Give for example m1760n128k1760.", name);
+      if (!seen_.contains(name)) complain_("{} is missing. Give for example m1760n128k1760.", name);
     return shape_;
   }
 
@@ -79,7 +78,7 @@ class Reader {
       complain_("unexpected '{}' at position {} (fields are {}). Remove it.", *at_,
                 at_ - begin_ + 1, all_names);
     const std::string name(at_, length);
-    if (!given_.emplace(name, true).second) complain_("{} is given twice. Give it once.", name);
+    if (!seen_.emplace(name, true).second) complain_("{} is given twice. Give it once.", name);
     at_ += length;
     if (flag != nullptr)
       shape_.*(flag->member) = true;
@@ -103,7 +102,7 @@ class Reader {
   const char* end_;
   const DescriptorComplaint& complain_;
   GemmShape shape_;
-  std::map<std::string, bool> given_;
+  std::map<std::string, bool> seen_;
 };
 
 /// "2x3" as numbers. `names`: of the last extents.

@@ -45,8 +45,8 @@ class Reference {
 
   /// Processors that read and write subnormal numbers as 0 may lose this of `sum`, of the products
   /// alone.
-  double flushed(const sums::Terms& sum) const {
-    return std::abs(problem_.alpha()) * sums::flushed(problem_.precision(), sum);
+  double bound_flushed(const sums::Terms& sum) const {
+    return std::abs(problem_.alpha()) * sums::bound_flushed(problem_.precision(), sum);
   }
 
   /// The sum of products alone.
@@ -104,8 +104,8 @@ class Reference {
 };
 
 /// Weighted sums of a stored matrix over its rows (one sum a column), or over its columns.
-std::vector<double> folded(const Values& values, const Stored& matrix, std::int64_t batch,
-                           const std::vector<double>& weights, bool over_rows) {
+std::vector<double> fold_batch(const Values& values, const Stored& matrix, std::int64_t batch,
+                               const std::vector<double>& weights, bool over_rows) {
   const auto rows = static_cast<std::size_t>(matrix.rows);
   std::vector<double> sums(over_rows ? static_cast<std::size_t>(matrix.columns) : rows);
   sums::Failure failure;
@@ -146,13 +146,13 @@ class GemmOracle final : public Oracle {
   explicit GemmOracle(const GemmProblem& problem)
       : problem_(problem), tensors_(problem.tensors()) {}
 
-  int exact_magnitude(const Executed& executed) const override {
+  int exact_magnitude(const Execution& execution) const override {
     const double alpha = problem_.alpha(), beta = problem_.beta();
     constexpr double largest = 1024;
     for (const double factor : {alpha, beta})
       if (factor != std::nearbyint(factor) || std::abs(factor) > largest) return 0;
     // The second matrix has the coarser type (or the same): both types hold its values.
-    return sums::exact_magnitude(problem_.precision(), executed, tensors_[1].type,
+    return sums::exact_magnitude(problem_.precision(), execution, tensors_[1].type,
                                  static_cast<double>(problem_.shape().k), alpha, beta);
   }
 
@@ -163,19 +163,19 @@ class GemmOracle final : public Oracle {
   std::vector<std::int64_t> sample(const TensorSpec&, double budget,
                                    std::uint64_t seed) const override {
     const GemmShape& s = problem_.shape();
-    return sampling::chosen_elements({s.batch, s.n, s.ldc},
+    return sampling::choose_elements({s.batch, s.n, s.ldc},
                                      {marks(s.batch, s.batch), marks(s.n, s.n), marks(s.m, s.ldc)},
                                      static_cast<double>(s.k), budget, seed);
   }
 
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed& executed, bool exact,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution& execution, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     if (indices.size() != expected.size())
       throw std::logic_error("gemm oracle: as many indices as places are needed");
     const Values& a = inputs.find("a")->second;
     const Values& b = inputs.find("b")->second;
     const Values* const c = before(inputs);
-    const sums::ErrorModel model(problem_.precision(), executed, indices.size());
+    const sums::ErrorModel model(problem_.precision(), execution, indices.size());
     const auto count = static_cast<std::int64_t>(indices.size());
     const bool random = a.random() && b.random() && (c == nullptr || c->random());
     const double work = static_cast<double>(count) * static_cast<double>(problem_.shape().k);
@@ -199,7 +199,7 @@ class GemmOracle final : public Oracle {
           if (!random) terms = sums::of_any_data(terms);
           want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
           if (exact || random || terms.absolute == 0) return;
-          const double lost = reference.flushed(sum);
+          const double lost = reference.bound_flushed(sum);
           want.max_bound += lost;
           want.rms_bound += lost;
         });
@@ -221,8 +221,8 @@ class GemmOracle final : public Oracle {
     double total = 0;
     for (std::int64_t batch = 0; batch < s.batch; ++batch) {
       // u^T C v = (u^T op(A)) (op(B) v): no element of C is ever computed.
-      const std::vector<double> left = folded(a, stored_a, batch, of_row, !s.ta),
-                                right = folded(b, stored_b, batch, of_column, s.tb);
+      const std::vector<double> left = fold_batch(a, stored_a, batch, of_row, !s.ta),
+                                right = fold_batch(b, stored_b, batch, of_column, s.tb);
       double sum = 0;
       for (std::size_t p = 0; p < left.size(); ++p) sum += left[p] * right[p];
       total += weights.factor(0, batch) *
@@ -271,7 +271,7 @@ class GemmOracle final : public Oracle {
               const std::vector<double>& of_column) const {
     const GemmShape& s = problem_.shape();
     for (std::int64_t i = 0; i < s.m; ++i) of_row[static_cast<std::size_t>(i)] *= problem_.beta();
-    const std::vector<double> sums = folded(c, {s.ldc, s.n, s.ldc}, batch, of_row, true);
+    const std::vector<double> sums = fold_batch(c, {s.ldc, s.n, s.ldc}, batch, of_row, true);
     double total = 0;
     for (std::size_t j = 0; j < sums.size(); ++j) total += of_column[j] * sums[j];
     return total;

@@ -11,7 +11,7 @@ namespace assay {
 
 /// Index of the centroid nearest to 0; centroids are [k, d]. The first of equal ones is taken.
 template <class T>
-std::ptrdiff_t nearest_to_zero(const T* centroids, std::ptrdiff_t k, std::ptrdiff_t d) {
+std::ptrdiff_t find_nearest_to_zero(const T* centroids, std::ptrdiff_t k, std::ptrdiff_t d) {
   std::ptrdiff_t nearest = 0;
   double least = std::numeric_limits<double>::infinity();
   for (std::ptrdiff_t i = 0; i < k; ++i) {
@@ -25,8 +25,8 @@ std::ptrdiff_t nearest_to_zero(const T* centroids, std::ptrdiff_t k, std::ptrdif
 }
 
 /// Calls put(j, c[j] - b[j]) for all j < d. Returns (c - b) . (c + b) / 2, summed in fp64.
-template <class T, class Put>
-T subtract_centroid(const T* c, const T* b, std::ptrdiff_t d, const Put& put) {
+template <class T, class PieceWriter>
+T subtract_centroid(const T* c, const T* b, std::ptrdiff_t d, const PieceWriter& put) {
   double sum = 0;
   for (std::ptrdiff_t j = 0; j < d; ++j) {
     const T difference = c[j] - b[j];

@@ -51,12 +51,13 @@ inline std::optional<std::vector<double>> margins_there(Prover* prover, Products
   return margins;
 }
 
-/// As weighted_outer_products(), over the rows for which has(row) is true. Nothing where the device
+/// As sum_outer_products(), over the rows for which has(row) is true. Nothing where the device
 /// cannot.
 template <class Has>
-std::optional<double> weighted_there(Prover* prover, const Products& products, const Inputs& inputs,
-                                     const std::vector<double>& shift, const std::vector<double>& u,
-                                     const std::vector<double>& v, const Has& has) {
+std::optional<double> sum_weighted_there(Prover* prover, const Products& products,
+                                         const Inputs& inputs, const std::vector<double>& shift,
+                                         const std::vector<double>& u, const std::vector<double>& v,
+                                         const Has& has) {
   double total = 0;
   for (std::int64_t first = 0; first < products.n; first += rows_at_once) {
     const std::int64_t count = std::min(rows_at_once, products.n - first);

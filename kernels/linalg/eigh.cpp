@@ -82,7 +82,7 @@ class EighOracle final : public RelationOracle {
  public:
   using RelationOracle::RelationOracle;
 
-  std::vector<Relation> relations(const Inputs& inputs, const Outputs& outputs, const Executed&,
+  std::vector<Relation> relations(const Inputs& inputs, const Outputs& outputs, const Execution&,
                                   std::uint64_t seed) const override {
     const std::int64_t d = problem_.shape().d;
     const std::vector<double>&w = outputs.find("w")->second, &v = outputs.find("v")->second;

@@ -33,8 +33,8 @@ struct Products {
     return column == d ? 1 : in(0, row * d + column);
   }
   template <class In>
-  ASSAY_ITEM double shifted(const In& in, const double* table, std::int64_t row,
-                            std::int64_t column) const {
+  ASSAY_ITEM double shift_element(const In& in, const double* table, std::int64_t row,
+                                  std::int64_t column) const {
     const double x = at(in, row, column);
     return shifts != 0 && column < d ? x - table[column] : x;
   }
@@ -48,8 +48,8 @@ struct Products {
           const double s = in(1, number);
           if (!(s > 0 && s < 1)) return false;
         }
-        a = shifted(in, table, number, output / columns);
-        b = shifted(in, table, number, output % columns);
+        a = shift_element(in, table, number, output / columns);
+        b = shift_element(in, table, number, output % columns);
         return true;
       }
       case Kind::scores: {
@@ -71,7 +71,7 @@ struct Products {
         b = 1;
         return true;
       case Kind::margin:
-        a = shifted(in, table, output, number);
+        a = shift_element(in, table, output, number);
         b = table[(shifts != 0 ? d : 0) + number];
         return true;
       case Kind::direction: {

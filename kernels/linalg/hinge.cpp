@@ -63,9 +63,9 @@ class HingeOracle final : public WholeOracle {
   explicit HingeOracle(const LinalgProblem& problem)
       : problem_(problem), n_(problem.shape().n), d_(problem.shape().d) {}
 
-  int exact_magnitude(const Executed& executed) const override {
+  int exact_magnitude(const Execution& execution) const override {
     const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
-    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     for (double m = largest_integer; m >= 1; m -= 1) {
       const double margin = 1 + m * (d * m * m + m);  // 1 - y (x w + b)
       if (m * margin <= held && n * margin <= 0x1p53) return static_cast<int>(m);
@@ -73,10 +73,11 @@ class HingeOracle final : public WholeOracle {
     return 0;
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
-              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const Pass& pass = this->pass(inputs, executed);
-    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution,
+              bool exact, std::span<const std::int64_t> indices,
+              std::span<Expected> expected) const override {
+    const Pass& pass = this->pass(inputs, execution);
+    const Bounds bounds(problem_.precision(), execution, output.type, place(output.elements()));
     const auto n = static_cast<double>(n_);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::size_t at = place(indices[i]);
@@ -91,13 +92,13 @@ class HingeOracle final : public WholeOracle {
   }
 
  private:
-  double u(const Executed& executed) const {
-    return sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+  double u(const Execution& execution) const {
+    return sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
   }
 
-  const Pass& pass(const Inputs& inputs, const Executed& executed) const {
+  const Pass& pass(const Inputs& inputs, const Execution& execution) const {
     std::vector<double> key = fingerprint(problem_.tensors(), inputs);
-    key.push_back(u(executed));
+    key.push_back(u(execution));
     if (key == key_) return *pass_;
     key_.clear();  // until it is complete
     pass_ = std::make_unique<Pass>(n_, d_);
@@ -105,8 +106,8 @@ class HingeOracle final : public WholeOracle {
     const Values& y = inputs.find("y")->second;
     std::vector<double> w(place(d_ + 1));
     inputs.find("w")->second.fill(0, w);
-    const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(n_));
-    const Derivatives derivatives{inputs.find("slope")->second(0), u(executed), bounds.deviations};
+    const Bounds bounds(problem_.precision(), execution, DataType::fp64, place(n_));
+    const Derivatives derivatives{inputs.find("slope")->second(0), u(execution), bounds.deviations};
     if (!pass_there(inputs, w, derivatives)) pass_here(x, y, w, derivatives);
     key_ = std::move(key);
     return *pass_;

@@ -82,18 +82,19 @@ class KmeansAssignOracle final : public WholeOracle {
   explicit KmeansAssignOracle(const LinalgProblem& problem)
       : problem_(problem), n_(problem.shape().n), d_(problem.shape().d), k_(problem.shape().k) {}
 
-  int exact_magnitude(const Executed& executed) const override {
+  int exact_magnitude(const Execution& execution) const override {
     const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
-    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     // Squared distances are below d (2 m)^2, and are added in fp64.
     return static_cast<int>(
         std::min({largest_coordinate, std::sqrt(held / d) / 2, std::sqrt(0x1p53 / (n * d)) / 2}));
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
-              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const Assignment& all = assignment(inputs, executed, exact);
-    const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(output.elements()));
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution,
+              bool exact, std::span<const std::int64_t> indices,
+              std::span<Expected> expected) const override {
+    const Assignment& all = assignment(inputs, execution, exact);
+    const Bounds bounds(problem_.precision(), execution, DataType::fp64, place(output.elements()));
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::size_t at = place(indices[i]);
       if (output.name == "labels") {
@@ -109,7 +110,7 @@ class KmeansAssignOracle final : public WholeOracle {
             bounds.expected(value, square(u_fp64) * variance_of_sum(count, all.squares[at], value));
         widen(expected[i], all.doubt[at]);
       } else {
-        expected[i] = bounds.expected(all.inertia[0], inertia_variance(all, executed));
+        expected[i] = bounds.expected(all.inertia[0], inertia_variance(all, execution));
         widen(expected[i], all.inertia_doubt);
       }
     }
@@ -121,29 +122,29 @@ class KmeansAssignOracle final : public WholeOracle {
     expected.rms_bound += by;
   }
 
-  double u(const Executed& executed) const {
-    return sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+  double u(const Execution& execution) const {
+    return sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
   }
 
   /// The variance of sums of d squares, whose differences are rounded once, by the implementation
   /// and by this reference; then n of these are added in fp64.
-  double inertia_variance(const Assignment& all, const Executed& executed) const {
+  double inertia_variance(const Assignment& all, const Execution& execution) const {
     const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
-    return 2 * square(u(executed)) * (d / 9 + 2) * all.inertia_squares +
+    return 2 * square(u(execution)) * (d / 9 + 2) * all.inertia_squares +
            square(u_fp64) * variance_of_sum(n, all.inertia_squares, all.inertia[0]);
   }
 
-  const Assignment& assignment(const Inputs& inputs, const Executed& executed, bool exact) const {
+  const Assignment& assignment(const Inputs& inputs, const Execution& execution, bool exact) const {
     std::vector<double> key = fingerprint(problem_.tensors(), inputs);
     key.push_back(exact ? 1 : 0);
-    key.push_back(u(executed));
+    key.push_back(u(execution));
     if (key == key_) return *assignment_;
     key_.clear();  // until it is complete
     assignment_ = std::make_unique<Assignment>(n_, d_, k_);
     const Values& x = inputs.find("x")->second;
     const Centroids centroids(inputs.find("centroids")->second, d_, k_);
-    const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(n_ * k_));
-    const double deviations = exact ? 0 : bounds.deviations * u(executed);
+    const Bounds bounds(problem_.precision(), execution, DataType::fp64, place(n_ * k_));
+    const double deviations = exact ? 0 : bounds.deviations * u(execution);
     if (!assign_there(inputs, centroids, deviations)) assign_here(x, centroids, deviations);
     key_ = std::move(key);
     return *assignment_;

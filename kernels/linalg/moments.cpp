@@ -71,10 +71,10 @@ class MomentsOracle final : public Oracle {
         d_(problem.shape().d),
         selects_(problem.shape().kernel == LinalgKernel::hinge_hessian) {}
 
-  int exact_magnitude(const Executed& executed) const override {
+  int exact_magnitude(const Execution& execution) const override {
     if (selects_) return 0;  // no integer lies between 0 and 1
     const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
-    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     // Differences are below 2 m.
     const double most = std::min({largest_entry, std::sqrt(held / std::min(n, most_in_fp32)) / 2,
                                   std::sqrt(0x1p53 / n) / (2 * largest_weight * d)});
@@ -89,8 +89,9 @@ class MomentsOracle final : public Oracle {
     return all;
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
-              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution,
+              bool exact, std::span<const std::int64_t> indices,
+              std::span<Expected> expected) const override {
     if (indices.size() != expected.size())
       throw std::logic_error("moments oracle: as many indices as places are needed");
     const std::int64_t size = output.dims[0];
@@ -102,13 +103,13 @@ class MomentsOracle final : public Oracle {
     const auto there = products_there(inputs, places, wide);
     const std::vector<sums::Terms> terms =
         there ? *there : outer_products(*table(inputs), places, wide);
-    const Bounds bounds(problem_.precision(), executed, DataType::fp64, indices.size());
+    const Bounds bounds(problem_.precision(), execution, DataType::fp64, indices.size());
     const double operands = output.name == "sums" ? 1 : 2;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       expected[i] = {terms[i].value, 0, 0};
       if (exact) continue;
-      expected[i] = bounds.expected(terms[i].value, variance(terms[i], executed));
-      const double by = operands * of_operands(executed) * terms[i].absolute;
+      expected[i] = bounds.expected(terms[i].value, variance(terms[i], execution));
+      const double by = operands * of_operands(execution) * terms[i].absolute;
       expected[i].max_bound += by;
       expected[i].rms_bound += by;
     }
@@ -126,9 +127,9 @@ class MomentsOracle final : public Oracle {
     u.resize(static_cast<std::size_t>(d_ + 1));
     v.resize(static_cast<std::size_t>(d_ + 1));
     const std::unique_ptr<Table> rows = table(inputs);
-    const auto there = weighted_there(prover_, products(), inputs, shift(inputs), u, v,
-                                      [&](std::int64_t row) { return rows->has(row); });
-    return there ? *there : weighted_outer_products(*rows, u, v);
+    const auto there = sum_weighted_there(prover_, products(), inputs, shift(inputs), u, v,
+                                          [&](std::int64_t row) { return rows->has(row); });
+    return there ? *there : sum_outer_products(*rows, u, v);
   }
 
   double widest_norm_bound() const override {
@@ -159,9 +160,9 @@ class MomentsOracle final : public Oracle {
     return all;
   }
 
-  double variance(const sums::Terms& terms, const Executed& executed) const {
+  double variance(const sums::Terms& terms, const Execution& execution) const {
     const double n = static_cast<double>(n_),
-                 u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+                 u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     // In fp32 each block's sum drifts to its part of the value.
     const double block = u > u_fp64 ? std::min(n, most_in_fp32) : n;
     const double drift = terms.value * std::sqrt(block / n);
@@ -172,9 +173,9 @@ class MomentsOracle final : public Oracle {
   /// Relative error of an operand: at most this. If the shift has digits below those of x, all
   /// differences are rounded in one direction, so their errors add up. The roundings of the
   /// reference count as well.
-  double of_operands(const Executed& executed) const {
+  double of_operands(const Execution& execution) const {
     if (selects_) return 0;
-    return executed.operand_roundings.value_or(1) * unit_roundoff(storage(problem_.precision())) +
+    return execution.operand_roundings.value_or(1) * unit_roundoff(storage(problem_.precision())) +
            u_fp64;
   }
 

@@ -62,8 +62,8 @@ std::vector<sums::Terms> outer_products(const Table& table, std::span<const std:
   return terms;
 }
 
-double weighted_outer_products(const Table& table, const std::vector<double>& u,
-                               const std::vector<double>& v) {
+double sum_outer_products(const Table& table, const std::vector<double>& u,
+                          const std::vector<double>& v) {
   double total = 0;
 #pragma omp parallel
   {
@@ -88,7 +88,7 @@ std::vector<std::int64_t> outer_sample(std::int64_t d, std::int64_t n, double bu
   sampling::Marks marks(d);
   for (const std::int64_t size : {4, 6, 8, 16, 24, 32, 48, 64, 128, 256}) marks.add_blocks(size);
   const std::vector<std::int64_t> at = marks.take();
-  return sampling::chosen_elements({d, d}, {at, at}, static_cast<double>(n), budget, seed);
+  return sampling::choose_elements({d, d}, {at, at}, static_cast<double>(n), budget, seed);
 }
 
 }  // namespace assay::linalg

@@ -38,8 +38,8 @@ std::vector<sums::Terms> outer_products(const Table& table, std::span<const std:
                                         bool compensated);
 
 /// u^T (sum of outer products) v, computed as the sum of (row . u) (row . v) over all rows.
-double weighted_outer_products(const Table& table, const std::vector<double>& u,
-                               const std::vector<double>& v);
+double sum_outer_products(const Table& table, const std::vector<double>& u,
+                          const std::vector<double>& v);
 
 /// Oracle::sample of a symmetric [d, d] matrix of sums over n observations.
 std::vector<std::int64_t> outer_sample(std::int64_t d, std::int64_t n, double budget,

@@ -53,9 +53,9 @@ LinalgShape parse_linalg(const std::string& descriptor) {
   const std::size_t colon = descriptor.find(':');
   if (colon == std::string::npos)
     complain("the kernel is missing (it precedes a colon). Give for example syrk:n262144d250.");
-  const std::string given = descriptor.substr(0, colon);
-  const auto kernel = kernels().find(given);
-  if (!kernel) complain("{}", unknown_name("kernel", given, kernels().names()));
+  const std::string kernel_name = descriptor.substr(0, colon);
+  const auto kernel = kernels().find(kernel_name);
+  if (!kernel) complain("{}", explain_unknown_name("kernel", kernel_name, kernels().names()));
   LinalgShape shape;
   shape.kernel = *kernel;
   const std::vector<std::string> known = fields(shape.kernel);

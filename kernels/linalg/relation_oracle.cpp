@@ -5,7 +5,7 @@
 
 namespace assay::linalg {
 
-void RelationOracle::expect(const TensorSpec&, const Inputs&, const Executed&, bool,
+void RelationOracle::expect(const TensorSpec&, const Inputs&, const Execution&, bool,
                             std::span<const std::int64_t>, std::span<Expected>) const {
   throw std::logic_error("a factorization is judged by relations, not by single elements");
 }

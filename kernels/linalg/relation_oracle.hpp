@@ -13,8 +13,8 @@ namespace assay::linalg {
 class RelationOracle : public Oracle {
  public:
   explicit RelationOracle(const LinalgProblem& problem) : problem_(problem) {}
-  bool judged_by_relations(const TensorSpec&) const final { return true; }
-  void expect(const TensorSpec&, const Inputs&, const Executed&, bool,
+  bool is_judged_by_relations(const TensorSpec&) const final { return true; }
+  void expect(const TensorSpec&, const Inputs&, const Execution&, bool,
               std::span<const std::int64_t>, std::span<Expected>) const final;
 
  protected:

@@ -37,10 +37,10 @@ class SyrkOracle final : public Oracle {
  public:
   explicit SyrkOracle(const LinalgProblem& problem) : problem_(problem) {}
 
-  int exact_magnitude(const Executed& executed) const override {
+  int exact_magnitude(const Execution& execution) const override {
     const auto n = static_cast<double>(problem_.shape().n),
                d = static_cast<double>(problem_.shape().d);
-    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     // The diagonal's products are all positive; the checksum's partial sums are below
     // n (d * weight * m)^2, and are added in fp64.
     const double most = std::min(
@@ -53,7 +53,7 @@ class SyrkOracle final : public Oracle {
     return outer_sample(problem_.shape().d, problem_.shape().n, budget, seed);
   }
 
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed& executed, bool exact,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution& execution, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     if (indices.size() != expected.size())
       throw std::logic_error("syrk oracle: as many indices as places are needed");
@@ -63,7 +63,7 @@ class SyrkOracle final : public Oracle {
                                   problem_.shape().n, {"x"}, inputs, wide, indices);
     const std::vector<sums::Terms> terms =
         there ? *there : outer_products(observations(inputs), indices, wide);
-    const sums::ErrorModel model(problem_.precision(), executed, indices.size());
+    const sums::ErrorModel model(problem_.precision(), execution, indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
       sums::Terms product = terms[i];
       // Squares do not cancel: their partial sums s k/n add u^2 s^2 n/9 to the variance.
@@ -77,12 +77,12 @@ class SyrkOracle final : public Oracle {
                                  const ChecksumWeights& weights) const override {
     const std::vector<double> u = weights.factors(0), v = weights.factors(1);
     const std::int64_t d = problem_.shape().d;
-    const auto there = weighted_there(prover_, {.n = problem_.shape().n, .d = d, .columns = d},
-                                      inputs, {}, u, v, [](std::int64_t) { return true; });
-    return there ? *there : weighted_outer_products(observations(inputs), u, v);
+    const auto there = sum_weighted_there(prover_, {.n = problem_.shape().n, .d = d, .columns = d},
+                                          inputs, {}, u, v, [](std::int64_t) { return true; });
+    return there ? *there : sum_outer_products(observations(inputs), u, v);
   }
 
-  std::optional<std::string> cannot_judge(const Executed&) const override {
+  std::optional<std::string> cannot_judge(const Execution&) const override {
     if (problem_.precision() != Precision::fp32 || problem_.shape().n <= most_fp32)
       return std::nullopt;
     return fmt::format(

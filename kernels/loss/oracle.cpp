@@ -29,11 +29,11 @@ class LossOracle final : public WholeOracle {
   }
   bool nonnegative(const TensorSpec& argument) const override { return argument.name == "labels"; }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const Cache& known = this->known(inputs, executed);
-    const sums::Bounds bounds = this->bounds(output, executed);
-    const loss::Loss own_loss = this->loss(executed);
+    const Cache& known = this->known(inputs, execution);
+    const sums::Bounds bounds = this->bounds(output, execution);
+    const loss::Loss own_loss = this->loss(execution);
     if (output.name == "diff_logits")
       return sums::expect_elements(loss::DiffLogits{own_loss, bounds},
                                    sums::find_values({"logits"}, inputs), known.table, indices,
@@ -49,10 +49,10 @@ class LossOracle final : public WholeOracle {
   }
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
-                                        const Executed& executed, bool) const override {
+                                        const Execution& execution, bool) const override {
     if (output.name != "diff_logits") return std::nullopt;
-    return make_formula(loss::DiffLogits{loss(executed), bounds(output, executed)}, {"logits"},
-                        known(inputs, executed).table);
+    return make_formula(loss::DiffLogits{loss(execution), bounds(output, execution)}, {"logits"},
+                        known(inputs, execution).table);
   }
 
  private:
@@ -61,22 +61,22 @@ class LossOracle final : public WholeOracle {
     std::vector<Approximate> of_classes;  ///< the gradient of the bias
   };
 
-  double roundoff(const Executed& executed) const {
-    return sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+  double roundoff(const Execution& execution) const {
+    return sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
   }
-  sums::Bounds bounds(const TensorSpec& output, const Executed& executed) const {
-    return {problem_.precision(), executed, output.type, place(output.elements())};
+  sums::Bounds bounds(const TensorSpec& output, const Execution& execution) const {
+    return {problem_.precision(), execution, output.type, place(output.elements())};
   }
-  loss::Loss loss(const Executed& executed) const {
-    return {problem_.shape().classes, problem_.shape().smoothing, roundoff(executed)};
+  loss::Loss loss(const Execution& execution) const {
+    return {problem_.shape().classes, problem_.shape().smoothing, roundoff(execution)};
   }
   Row& row(std::size_t n) const {
     return reinterpret_cast<Row*>(known_.table.data() + problem_.shape().classes)[n];
   }
 
-  const Cache& known(const Inputs& inputs, const Executed& executed) const {
+  const Cache& known(const Inputs& inputs, const Execution& execution) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
-    key.push_back(roundoff(executed));
+    key.push_back(roundoff(execution));
     if (key == key_) return known_;
     key_.clear();  // until they are complete
     const auto samples = place(problem_.shape().samples), classes = place(problem_.shape().classes);
@@ -89,7 +89,7 @@ class LossOracle final : public WholeOracle {
     for (const double label : labels)
       if (!(label >= 0 && label < static_cast<double>(classes)))
         throw std::invalid_argument("a label is not a valid class");
-    const std::vector<Expected> parts = row_parts(inputs, loss(executed), labels);
+    const std::vector<Expected> parts = row_parts(inputs, loss(execution), labels);
     const double factor = training ? inputs.find("scale")->second(0) : 0;
     for (std::size_t n = 0; n < samples; ++n) {
       const Expected &maxima = parts[2 * n], &totals = parts[2 * n + 1];
@@ -98,7 +98,7 @@ class LossOracle final : public WholeOracle {
                 totals.max_bound, totals.rms_bound,
                 labels[n],        factor / static_cast<double>(samples)};
     }
-    if (training && problem_.shape().biased) add_gradients(inputs, executed);
+    if (training && problem_.shape().biased) add_gradients(inputs, execution);
     key_ = std::move(key);
     return known_;
   }
@@ -123,17 +123,17 @@ class LossOracle final : public WholeOracle {
     return all;
   }
 
-  void add_gradients(const Inputs& inputs, const Executed& executed) const {
+  void add_gradients(const Inputs& inputs, const Execution& execution) const {
     const std::int64_t samples = problem_.shape().samples, classes = problem_.shape().classes;
     using Sums = loss::GradientSums;
     const std::vector<double> sums = sums::ChannelSums({samples, classes, 1}, {"logits"})
-                                         .sum(Sums{loss(executed)}, inputs, known_.table, prover_);
+                                         .sum(Sums{loss(execution)}, inputs, known_.table, prover_);
     known_.of_classes.clear();
     for (const double* class_sums = sums.data(); class_sums < sums.data() + sums.size();
          class_sums += Sums::terms)
       known_.of_classes.push_back(
           {class_sums[0],
-           class_sums[1] + static_cast<double>(samples) * roundoff(executed) * class_sums[2]});
+           class_sums[1] + static_cast<double>(samples) * roundoff(execution) * class_sums[2]});
   }
 
   LossProblem problem_;

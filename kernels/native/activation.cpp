@@ -28,22 +28,22 @@ class Activation final : public BoundOperation {
         channels_(problem.bias() ? problem.shape().ic : problem.shape().elements()),
         rows_(problem.shape().elements() / channels_),
         element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
-    executed_ = executed_direct(problem.precision(), table_.target, "nhwc");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "nhwc");
     lay_channels_last(arguments_);
     if (!problem.backward() || !problem.bias()) return;
-    executed_.workspace_bytes =
+    execution_.workspace_bytes =
         static_cast<std::size_t>(threads * channels_) * (sizeof(double) + sizeof(Value));
-    arguments_.push_back(workspace(executed_.workspace_bytes));
+    arguments_.push_back(workspace(execution_.workspace_bytes));
   }
 
   void bind(std::span<Tensor* const> tensors) override {
     BoundOperation::bind(tensors);
-    from_ = find<std::byte>(problem_.backward() && problem_.of_derivative() != nullptr
-                                ? problem_.of_derivative()
-                                : "src");
+    source_ = find<std::byte>(problem_.backward() && problem_.of_derivative() != nullptr
+                                  ? problem_.of_derivative()
+                                  : "src");
     bias_ = find<Value>("bias");
     diff_dst_ = find<std::byte>("diff_dst");
-    to_ = find<std::byte>(problem_.backward() ? "diff_src" : "dst");
+    target_ = find<std::byte>(problem_.backward() ? "diff_src" : "dst");
     diff_bias_ = find<Value>("diff_bias");
     totals_ = find<double>("workspace");
     if (totals_ != nullptr) partial_ = reinterpret_cast<Value*>(totals_ + threads_ * channels_);
@@ -88,9 +88,9 @@ class Activation final : public BoundOperation {
       return tensor == nullptr ? nullptr : tensor + first * element_;
     };
     if (problem_.backward())
-      table_.backward(at(from_), bias_, at(diff_dst_), rows, channels, sums, at(to_));
+      table_.backward(at(source_), bias_, at(diff_dst_), rows, channels, sums, at(target_));
     else
-      table_.forward(at(from_), bias_, rows, channels, at(to_));
+      table_.forward(at(source_), bias_, rows, channels, at(target_));
   }
 
   void add_rows(std::ptrdiff_t first, std::ptrdiff_t last, double* total, Value* part) const {
@@ -106,7 +106,7 @@ class Activation final : public BoundOperation {
   const ActivationTable<Value>& table_;
   int threads_;
   std::ptrdiff_t channels_, rows_, element_;
-  std::byte *from_ = nullptr, *diff_dst_ = nullptr, *to_ = nullptr;
+  std::byte *source_ = nullptr, *diff_dst_ = nullptr, *target_ = nullptr;
   Value *bias_ = nullptr, *diff_bias_ = nullptr, *partial_ = nullptr;
   double* totals_ = nullptr;
 };

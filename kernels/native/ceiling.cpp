@@ -16,8 +16,8 @@ class CeilingOperation final : public Operation {
   const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
   void bind(std::span<Tensor* const> tensors) override { inner_->bind(tensors); }
   void run(Stream& stream) override { inner_->run(stream); }
-  Executed executed() const override {
-    Executed ran = inner_->executed();
+  Execution execution() const override {
+    Execution ran = inner_->execution();
     ran.numbers["flops"] = flops_;
     ran.numbers["bytes"] = bytes_;
     return ran;

@@ -23,8 +23,8 @@ class Concatenation final : public BoundOperation {
         forward_(problem.direction() == ConcatDirection::forward),
         threads_(threads) {
     const ConcatShape& s = problem.shape();
-    executed_ = executed_direct(problem.precision(), "", channels_last ? "nhwc" : "nchw");
-    executed_.implementation = "memcpy";
+    execution_ = make_direct_execution(problem.precision(), "", channels_last ? "nhwc" : "nchw");
+    execution_.implementation = "memcpy";
     if (channels_last) lay_channels_last(arguments_);
     const std::int64_t plane = s.ih * s.iw;
     rows_ = s.mb * (channels_last ? plane : 1);

@@ -61,8 +61,8 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
                                              const Options& options, Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   const ConvShape& s = conv.shape();
-  const std::string asked = options.get("algorithm", "auto");
-  const std::string algorithm = asked == "auto" ? best_for(conv) : asked;
+  const std::string choice = options.get("algorithm", "auto");
+  const std::string algorithm = choice == "auto" ? best_for(conv) : choice;
   const std::string layout = options.get("layout", "any");
   const auto place = std::ranges::find(algorithms, algorithm, &Algorithm::name);
   if (place == algorithms.end())

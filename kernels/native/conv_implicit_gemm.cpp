@@ -63,13 +63,13 @@ class ImplicitGemm final : public ConvOperation {
     }
     std::ptrdiff_t panels = 0;
     for (const Item& item : items_) panels = std::max(panels, item.last - item.first);
-    window_ = padded(window, channel_block);
+    window_ = pad(window, channel_block);
     queue_.plan(scratch, threads_, static_cast<std::ptrdiff_t>(items_.size()),
                 window_ + (direct_ ? 0 : panels * sums * weights_.width),
                 workspace_limit(request.problem));
     arguments_.push_back(workspace(scratch.bytes()));
-    executed_ = describe(request, "implicit_gemm", scratch.bytes(), queue_,
-                         fmt_weights(forward, weights_.width));
+    execution_ = describe(request, "implicit_gemm", scratch.bytes(), queue_,
+                          fmt_weights(forward, weights_.width));
   }
 
   void run(Stream&) override {

@@ -9,7 +9,7 @@ namespace assay::native {
 namespace {
 
 /// Blocks of 16 would be padding for the most part, and all of it be moved.
-bool few(const TensorSpec& activations) { return activations.dims[1] <= few_channels; }
+bool has_few_channels(const TensorSpec& activations) { return activations.dims[1] <= few_channels; }
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Activations lay_out_activations(TensorSpec& spec, std::int64_t groups, bool bloc
   Activations a;
   const std::int64_t n = spec.dims[0], all = spec.dims[1];
   a.type = spec.type;
-  a.blocked = blocked && !few(spec);
+  a.blocked = blocked && !has_few_channels(spec);
   a.channels = all / groups;
   a.height = spec.dims[2];
   a.width = spec.dims[3];
@@ -93,18 +93,19 @@ void widen_shared(const GemmTable& table, DataType type, const void* from, float
                to + i * channel_block, 0);
 }
 
-Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
-                  const WorkQueue& queue, const std::string& weights_layout) {
-  Executed out;
+Execution describe(const Request& request, const std::string& algorithm,
+                   std::size_t workspace_bytes, const WorkQueue& queue,
+                   const std::string& weights_layout) {
+  Execution out;
   out.algorithm = algorithm;
   out.implementation = fmt::format("{}:{}", algorithm, gemm_table().target);
   out.storage = std::string(name(request.problem.precision()));
   out.compute = out.accumulate = std::string(name(DataType::fp32));
   for (const TensorSpec& spec : request.problem.tensors())
     out.layout += fmt::format("{}{}={}", out.layout.empty() ? "" : " ", spec.name,
-                              spec.dims.size() == 5           ? weights_layout
-                              : request.blocked && !few(spec) ? "nChw16c"
-                                                              : "nhwc");
+                              spec.dims.size() == 5                        ? weights_layout
+                              : request.blocked && !has_few_channels(spec) ? "nChw16c"
+                                                                           : "nhwc");
   out.workspace_bytes = workspace_bytes;
   out.numbers["working_threads"] = queue.owners();
   out.algorithmic_flops = flops_inside(request.problem);

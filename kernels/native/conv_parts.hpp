@@ -22,7 +22,7 @@ namespace assay::native {
 inline std::ptrdiff_t count_blocks(std::ptrdiff_t count, std::ptrdiff_t block) {
   return (count + block - 1) / block;
 }
-inline std::ptrdiff_t padded(std::ptrdiff_t count, std::ptrdiff_t block) {
+inline std::ptrdiff_t pad(std::ptrdiff_t count, std::ptrdiff_t block) {
   return count_blocks(count, block) * block;
 }
 
@@ -76,7 +76,7 @@ class Scratch {
   /// Reserves floats; returns the part's offset in floats.
   std::ptrdiff_t reserve(std::ptrdiff_t floats) {
     const std::ptrdiff_t at = size_;
-    size_ += padded(floats, 16);
+    size_ += pad(floats, 16);
     return at;
   }
   std::ptrdiff_t floats() const { return size_; }
@@ -101,7 +101,7 @@ class WorkQueue {
     parts_ = parts;
     const std::ptrdiff_t owners = std::min(threads, parts);
     while (static_cast<std::ptrdiff_t>(own_.size()) < owners &&
-           (own_.empty() || scratch.floats() + padded(each, 16) <= most))
+           (own_.empty() || scratch.floats() + pad(each, 16) <= most))
       own_.push_back(scratch.reserve(each));
   }
   /// Called once, before the threads begin.
@@ -172,8 +172,9 @@ class ConvOperation : public BoundOperation {
 
 /// The part of `executed` that is common to all algorithms: storage, arithmetic, layout, workspace
 /// and threads.
-Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
-                  const WorkQueue& queue, const std::string& weights_layout);
+Execution describe(const Request& request, const std::string& algorithm,
+                   std::size_t workspace_bytes, const WorkQueue& queue,
+                   const std::string& weights_layout);
 
 Result<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request);
 Result<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request);

@@ -125,9 +125,9 @@ class OnPlainWeights final : public BoundOperation {
     const std::size_t packed = arguments_[weights_].bytes;
     arguments_[weights_] = request.problem.tensors()[weights_];
     arguments_.push_back(bytes_tensor("packed_weights", Role::workspace, packed));
-    executed_ = inner_->executed();
-    executed_.workspace_bytes += packed;
-    executed_.layout += ", weights packed within the run";
+    execution_ = inner_->execution();
+    execution_.workspace_bytes += packed;
+    execution_.layout += ", weights packed within the run";
   }
 
   void bind(std::span<Tensor* const> tensors) override {

@@ -58,15 +58,15 @@ class ImplicitGemmWeights final : public ConvOperation {
 
     Scratch scratch;
     sums_ = scratch.reserve(direct_ ? 0 : parts_ * values);
-    gradients_ = padded(at_once_ * window_.block(), channel_block);
+    gradients_ = pad(at_once_ * window_.block(), channel_block);
     queue_.plan(scratch, threads_, units * parts_,
                 gradients_ + blocking.height * blocking.width * weights_.width,
                 workspace_limit(request.problem));
     segments_.resize(static_cast<std::size_t>(threads_ * blocking.height));
     segments_of_thread_ = blocking.height;
     arguments_.push_back(workspace(scratch.bytes()));
-    executed_ = describe(request, "implicit_gemm", scratch.bytes(), queue_,
-                         "gOIhw16i" + std::to_string(weights_.width) + "o");
+    execution_ = describe(request, "implicit_gemm", scratch.bytes(), queue_,
+                          "gOIhw16i" + std::to_string(weights_.width) + "o");
   }
 
   void run(Stream&) override {

@@ -48,14 +48,14 @@ class Winograd final : public ConvOperation {
     tiles_ = images_ * tile_rows_ * tile_columns_;
     weights_ = {in_.channels, out_.channels, 1, table_.panel};
     plan(request.problem);
-    executed_ =
+    execution_ =
         describe(request, fmt::format("winograd_{0}x{0}{1}", tile, narrow() ? "_16bit" : ""),
                  arguments_[3].bytes, queue_, forward ? "OIhw16o" : "IOhw16i");
-    executed_.algorithm = "winograd";
-    executed_.compute = std::string(name(stored_));
-    if (narrow()) executed_.operand_roundings = 2;
-    executed_.tile = tile;
-    executed_.algorithmic_flops = winograd_flops(request.problem, tile);
+    execution_.algorithm = "winograd";
+    execution_.compute = std::string(name(stored_));
+    if (narrow()) execution_.operand_roundings = 2;
+    execution_.tile = tile;
+    execution_.algorithmic_flops = winograd_flops(request.problem, tile);
   }
 
   void run(Stream&) override {

@@ -15,8 +15,8 @@ std::ptrdiff_t choose_channels(const WinogradSizes& s) {
   return s.weights.row_blocks() * channel_block;
 }
 
-WinogradPlan sized(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t tiles,
-                   std::ptrdiff_t blocks) {
+WinogradPlan size_plan(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t tiles,
+                       std::ptrdiff_t blocks) {
   const std::ptrdiff_t channels = choose_channels(s), inputs = s.frequencies * tiles * channels,
                        groups = count_blocks(s.tiles, tiles);
   WinogradPlan plan;
@@ -35,27 +35,27 @@ WinogradPlan sized(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t tiles,
 }
 
 /// The fastest plan of its kind, or the first smaller one that is within `limit` floats.
-WinogradPlan fitted(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t limit) {
+WinogradPlan fit_plan(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t limit) {
   const auto too_large = [&](const WinogradPlan& plan) {
     return total(plan, std::min(s.threads, plan.parts)) > limit;  // a thread needs a part
   };
   // A block of tiles is a whole number of register blocks, and there is one for each thread.
   const std::ptrdiff_t each = s.frequencies * (choose_channels(s) + s.weights.width) * 4;
   std::ptrdiff_t tiles = std::max<std::ptrdiff_t>(1, block_bytes / (each * s.rows)) * s.rows;
-  if (by_tiles) tiles = std::min(tiles, padded(count_blocks(s.tiles, s.threads), s.rows));
+  if (by_tiles) tiles = std::min(tiles, pad(count_blocks(s.tiles, s.threads), s.rows));
   tiles = count_blocks(s.tiles, count_blocks(s.tiles, std::min(s.tiles, tiles)));
-  WinogradPlan plan = sized(s, by_tiles, tiles, s.weights.row_blocks());
+  WinogradPlan plan = size_plan(s, by_tiles, tiles, s.weights.row_blocks());
   while (too_large(plan) && plan.tiles > s.rows)
-    plan = sized(s, by_tiles, count_blocks(plan.tiles, 2), plan.blocks);
+    plan = size_plan(s, by_tiles, count_blocks(plan.tiles, 2), plan.blocks);
   while (too_large(plan) && !by_tiles && plan.blocks > 1)
-    plan = sized(s, by_tiles, plan.tiles, count_blocks(plan.blocks, 2));
+    plan = size_plan(s, by_tiles, plan.tiles, count_blocks(plan.blocks, 2));
   return plan;
 }
 
 }  // namespace
 
 WinogradPlan plan_winograd(const WinogradSizes& sizes, std::ptrdiff_t limit) {
-  const WinogradPlan tiles = fitted(sizes, true, limit), weights = fitted(sizes, false, limit);
+  const WinogradPlan tiles = fit_plan(sizes, true, limit), weights = fit_plan(sizes, false, limit);
   const WinogradPlan& smaller = tiles.resident <= weights.resident ? tiles : weights;
   if (total(smaller, 1) <= limit) return smaller;
   return total(tiles, 1) <= total(weights, 1) ? tiles : weights;

@@ -29,12 +29,12 @@ class Copying final : public BoundOperation {
       arguments_[i].memory = [place = find_place(i)](std::size_t bytes) {
         return memory_at(place, bytes);
       };
-    executed_.algorithm = nontemporal ? "nontemporal" : "regular";
-    executed_.implementation = fmt::format("highway {}", memory_instructions());
-    executed_.storage = executed_.compute = executed_.accumulate =
+    execution_.algorithm = nontemporal ? "nontemporal" : "regular";
+    execution_.implementation = fmt::format("highway {}", memory_instructions());
+    execution_.storage = execution_.compute = execution_.accumulate =
         std::string(name(arguments_[0].type));
-    executed_.layout = "any";
-    executed_.evidence = "numerical";
+    execution_.layout = "any";
+    execution_.evidence = "numerical";
   }
 
   void bind(std::span<Tensor* const> tensors) override {
@@ -60,13 +60,13 @@ class Copying final : public BoundOperation {
   }
 
   /// After runs it looks where the memory of all of them lies.
-  Executed executed() const override {
+  Execution execution() const override {
     if (std::exchange(ran_, false))
       for (const auto& [memory, argument] : bound_)
         if (std::string why = why_not_at(find_place(argument), memory, arguments_[argument].bytes);
             !why.empty())
           throw CaseError(std::move(why) + ": a copy of it is not what was asked for.");
-    return executed_;
+    return execution_;
   }
 
  private:
@@ -95,8 +95,8 @@ Result<std::unique_ptr<Operation>> make_copy(Device&, const Problem& what, const
             "native copies between memories of the host that this process may use ({}, not {}).",
             fmt::join(known, ", "), place)};
   const std::string algorithm = options.get("algorithm", "auto");
-  if (auto why = refused_algorithm(options, "native", {"regular", "nontemporal"}, "copies",
-                                   "it has regular and nontemporal"))
+  if (auto why = refuse_algorithm(options, "native", {"regular", "nontemporal"}, "copies",
+                                  "it has regular and nontemporal"))
     return std::move(*why);
   if (problem.paths().empty()) return Unsupported{"the NUMA nodes of this machine are unknown."};
   std::vector<CopyTeam> teams = copy_teams(problem, options.get("copied_by", "to") == "to");

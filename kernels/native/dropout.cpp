@@ -22,7 +22,7 @@ class Dropout final : public BoundOperation {
         threads_(threads),
         elements_(problem.shape().elements()),
         element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
-    executed_ = executed_direct(problem.precision(), table_.target, "nhwc");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "nhwc");
     lay_channels_last(arguments_);
   }
 

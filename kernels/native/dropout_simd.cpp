@@ -61,7 +61,7 @@ HWY_INLINE void draw(const DropoutMask& mask, std::uint64_t block, std::ptrdiff_
 
 /// The lanes whose words are below `least`.
 template <class D>
-HWY_INLINE hn::Mask<D> dropped(D d, const std::uint32_t* words, std::uint32_t least) {
+HWY_INLINE hn::Mask<D> find_dropped(D d, const std::uint32_t* words, std::uint32_t least) {
   const hn::Rebind<std::uint32_t, D> narrow;
   const auto word = hn::LoadU(narrow, words);
   if constexpr (sizeof(hn::TFromD<D>) == 4) {
@@ -87,10 +87,10 @@ struct Dropout {
       draw(mask, static_cast<std::uint64_t>(first + at) / 4, (here + 31) / 32 * 8, words);
       each_vector<Value>(here, [&](auto d, std::ptrdiff_t j) HWY_ATTR {
         const auto x = Format::load(d, static_cast<const Stored*>(from) + at + j);
-        assay::HWY_NAMESPACE::store(
-            Format(),
-            hn::IfThenZeroElse(dropped(d, words + j, mask.least), hn::Mul(x, hn::Set(d, scale))), d,
-            static_cast<Stored*>(to) + at + j);
+        assay::HWY_NAMESPACE::store(Format(),
+                                    hn::IfThenZeroElse(find_dropped(d, words + j, mask.least),
+                                                       hn::Mul(x, hn::Set(d, scale))),
+                                    d, static_cast<Stored*>(to) + at + j);
       });
     }
   }

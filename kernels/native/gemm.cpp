@@ -23,7 +23,7 @@ constexpr std::int64_t line = 16, rows_at_once = 48;
 using Decoded = std::array<float, 256>;  ///< by code
 
 template <class Fp8>
-Decoded decoded() {
+Decoded make_decoded() {
   Decoded all;
   for (std::size_t code = 0; code < all.size(); ++code) {
     Fp8 stored;
@@ -62,17 +62,18 @@ class Fp8Gemm final : public BoundOperation {
         blocks_((k_ + line - 1) / line),
         panel_(line * rnn_gemm().width),
         panels_((problem.shape().m + panel_ - 1) / panel_) {
-    executed_ = executed_direct(problem.precision(), gemm_table().target, "columns");
+    execution_ = make_direct_execution(problem.precision(), gemm_table().target, "columns");
     const GemmShape& s = problem.shape();
     const auto table = [&](std::size_t i) {
-      return arguments_[i].type == DataType::fp8_e4m3 ? decoded<Fp8E4m3>() : decoded<Fp8E5m2>();
+      return arguments_[i].type == DataType::fp8_e4m3 ? make_decoded<Fp8E4m3>()
+                                                      : make_decoded<Fp8E5m2>();
     };
     a_ = {table(0), s.m, s.ta ? 1 : s.lda, s.ta ? s.lda : 1, s.lda * s.a_columns()};
     b_ = {table(1), s.n, s.tb ? s.ldb : 1, s.tb ? 1 : s.ldb, s.ldb * s.b_columns()};
     const std::int64_t decoded_lines = panels_ * panel_ + s.n;
-    executed_.workspace_bytes =
+    execution_.workspace_bytes =
         static_cast<std::size_t>(decoded_lines * blocks_ * line) * sizeof(float);
-    arguments_.push_back(workspace(executed_.workspace_bytes));
+    arguments_.push_back(workspace(execution_.workspace_bytes));
   }
 
   void bind(std::span<Tensor* const> tensors) override {

@@ -18,7 +18,7 @@ LinalgOperation::LinalgOperation(const LinalgProblem& problem, int threads, cons
       n_(problem.shape().n),
       d_(problem.shape().d),
       k_(problem.shape().k) {
-  executed_ = executed_direct(problem.precision(), target, "rows");
+  execution_ = make_direct_execution(problem.precision(), target, "rows");
   arguments_.front().memory = &large_pages;  // the table, which every run reads from end to end
   arguments_.push_back(workspace(0));        // grows with reserve()
 }
@@ -26,7 +26,7 @@ LinalgOperation::LinalgOperation(const LinalgProblem& problem, int threads, cons
 std::size_t LinalgOperation::reserve_bytes(std::size_t bytes) {
   const std::size_t place = arguments_.back().bytes;
   arguments_.back().bytes = place + (bytes + line - 1) / line * line;
-  executed_.workspace_bytes = arguments_.back().bytes;
+  execution_.workspace_bytes = arguments_.back().bytes;
   return place;
 }
 

@@ -32,7 +32,7 @@ class Gram final : public LinalgOperation {
         c_stride_(spread<double>(whole_vectors(columns_))),
         block_(reserve_for_threads<T>(block_rows * stride_)),
         triangle_(reserve_for_threads<double>(columns_ * c_stride_)) {
-    if (kernel_ == LinalgKernel::moments) executed_.operand_roundings = 1;
+    if (kernel_ == LinalgKernel::moments) execution_.operand_roundings = 1;
   }
 
   void run(Stream&) override {

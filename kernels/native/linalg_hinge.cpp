@@ -71,7 +71,8 @@ class Hinge final : public LinalgOperation {
     const double intercept = data<T>(2)[d_], slope = *data<T>(3);
     T dots[block_rows * most_dots];
     const int slot = 0;
-    simd_.few_dots(x, d_, rows, scratch<T>(weights_), stride_, 1, &slot, dots, block_rows * d_);
+    simd_.compute_few_dots(x, d_, rows, scratch<T>(weights_), stride_, 1, &slot, dots,
+                           block_rows * d_);
     const T* chosen[most_members] = {};
     double factors[most_members] = {};
     int count = 0;

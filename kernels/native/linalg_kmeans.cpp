@@ -26,10 +26,10 @@ class KmeansAssign final : public LinalgOperation {
         simd_(linalg_simd<T>()),
         few_(k_ <= most_dots),
         // Few are rows, many are columns: of whole vectors.
-        stride_(padded((few_ ? d_ : k_), simd_.lanes)),
+        stride_(pad((few_ ? d_ : k_), simd_.lanes)),
         width_(few_ ? most_dots : stride_),
-        scores_width_(padded(width_, simd_.lanes)),
-        sums_stride_(padded(d_, 64 / sizeof(double))),
+        scores_width_(pad(width_, simd_.lanes)),
+        sums_stride_(pad(d_, 64 / sizeof(double))),
         packed_(reserve<T>((few_ ? most_dots : d_) * stride_)),
         start_(reserve<T>(scores_width_)),
         dots_(reserve_for_threads<T>(block_rows * width_ + simd_.lanes)),
@@ -52,7 +52,7 @@ class KmeansAssign final : public LinalgOperation {
   }
 
  private:
-  static std::ptrdiff_t padded(std::ptrdiff_t count, std::ptrdiff_t multiple) {
+  static std::ptrdiff_t pad(std::ptrdiff_t count, std::ptrdiff_t multiple) {
     return (count + multiple - 1) / multiple * multiple;
   }
   double* sums(std::ptrdiff_t thread) const {
@@ -67,7 +67,7 @@ class KmeansAssign final : public LinalgOperation {
   /// never the least.
   void pack() {
     const T* const centroids = data<T>(1);
-    const std::ptrdiff_t base = nearest_to_zero(centroids, k_, d_);
+    const std::ptrdiff_t base = find_nearest_to_zero(centroids, k_, d_);
     T* const packed = scratch<T>(packed_);
     T* const start = scratch<T>(start_);
     std::fill_n(packed, (few_ ? most_dots : d_) * stride_, T(0));
@@ -100,10 +100,10 @@ class KmeansAssign final : public LinalgOperation {
     const T* const packed = scratch<T>(packed_);
     std::int32_t* const labels = data<std::int32_t>(2) + first;
     if (few_)
-      simd_.few_dots(x, d_, rows, packed, stride_, std::max(1, static_cast<int>(k_) - 1), slots_,
-                     dots, rows_ahead_of_few * d_);
+      simd_.compute_few_dots(x, d_, rows, packed, stride_, std::max(1, static_cast<int>(k_) - 1),
+                             slots_, dots, rows_ahead_of_few * d_);
     else
-      simd_.many_dots(x, d_, rows, packed, stride_, dots, rows_ahead * d_);
+      simd_.compute_many_dots(x, d_, rows, packed, stride_, dots, rows_ahead * d_);
     std::int32_t* const next = heads + k_;
     for (std::ptrdiff_t row = rows; row-- > 0;) {
       labels[row] = few_ ? least_of_few(dots + row * width_)

@@ -178,8 +178,8 @@ void add_gram(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdi
 }
 
 template <class T>
-void many_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, std::ptrdiff_t stride,
-               T* out, std::ptrdiff_t ahead) {
+void compute_many_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
+                       std::ptrdiff_t stride, T* out, std::ptrdiff_t ahead) {
   const std::ptrdiff_t lanes = count_lanes(Tag<T>());
   for (std::ptrdiff_t j = 0; j < stride; j += most_vectors * lanes) {
     const std::ptrdiff_t vectors = std::min<std::ptrdiff_t>(most_vectors, (stride - j) / lanes);
@@ -227,8 +227,9 @@ void dots_of_rows(const T* HWY_RESTRICT x, std::ptrdiff_t d, std::ptrdiff_t rows
 }
 
 template <class T>
-void few_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, std::ptrdiff_t stride,
-              int count, const int* slots, T* out, std::ptrdiff_t ahead) {
+void compute_few_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
+                      std::ptrdiff_t stride, int count, const int* slots, T* out,
+                      std::ptrdiff_t ahead) {
   if (count == 1) return dots_of_rows<T, 1>(x, d, rows, w, stride, slots, out, ahead);
   if (count == 2) return dots_of_rows<T, 2>(x, d, rows, w, stride, slots, out, ahead);
   if (count == 3) return dots_of_rows<T, 3>(x, d, rows, w, stride, slots, out, ahead);
@@ -300,7 +301,7 @@ double add_members(const T* const* x, int rows, std::ptrdiff_t d, const T* centr
   if constexpr (r < kRows) sum = hn::MulAdd(f##r, wide_part(tag, x[r] + j, d - j), sum);
 
 template <class T, int kRows>
-void weighted(const T* const* x, const double* factors, std::ptrdiff_t d, double* sums) {
+void sum_weighted(const T* const* x, const double* factors, std::ptrdiff_t d, double* sums) {
   const Wide tag;
   const std::ptrdiff_t lanes = count_lanes(tag);
   ASSAY_FEW_ROWS(ASSAY_FACTOR)
@@ -320,10 +321,10 @@ void weighted(const T* const* x, const double* factors, std::ptrdiff_t d, double
 template <class T>
 void add_weighted(const T* const* x, const double* factors, int rows, std::ptrdiff_t d,
                   double* sums) {
-  if (rows == 4) return weighted<T, 4>(x, factors, d, sums);
-  if (rows == 3) return weighted<T, 3>(x, factors, d, sums);
-  if (rows == 2) return weighted<T, 2>(x, factors, d, sums);
-  weighted<T, 1>(x, factors, d, sums);
+  if (rows == 4) return sum_weighted<T, 4>(x, factors, d, sums);
+  if (rows == 3) return sum_weighted<T, 3>(x, factors, d, sums);
+  if (rows == 2) return sum_weighted<T, 2>(x, factors, d, sums);
+  sum_weighted<T, 1>(x, factors, d, sums);
 }
 
 template <class T>
@@ -332,8 +333,8 @@ const LinalgSimd<T>* table() {
                                  count_lanes(Tag<T>()),
                                  &copy_row<T>,
                                  &add_gram<T>,
-                                 &few_dots<T>,
-                                 &many_dots<T>,
+                                 &compute_few_dots<T>,
+                                 &compute_many_dots<T>,
                                  &least<T>,
                                  &add_members<T>,
                                  &add_weighted<T>};

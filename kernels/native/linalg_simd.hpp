@@ -10,7 +10,7 @@ namespace assay::native {
 
 /// Most rows that add_members and add_weighted take at once.
 inline constexpr int most_members = 4;
-/// Most centroids (or weight vectors) of few_dots.
+/// Most centroids (or weight vectors) of compute_few_dots.
 inline constexpr int most_dots = 4;
 
 template <class T>
@@ -28,13 +28,13 @@ struct LinalgSimd {
   /// out[row, slots[i]] (rows are `most_dots` apart) = the sum over j of x[row, j] w[i, j], for
   /// `count` rows of w, which are `stride` apart: d rounded up to vectors at the least, and 0
   /// there. Meanwhile what lies `ahead` elements after x is prefetched.
-  void (*few_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
-                   std::ptrdiff_t stride, int count, const int* slots, T* out,
-                   std::ptrdiff_t ahead);
+  void (*compute_few_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
+                           std::ptrdiff_t stride, int count, const int* slots, T* out,
+                           std::ptrdiff_t ahead);
   /// The same for many, in the order of w: it is [d, stride] and out [rows, stride], stride a
   /// multiple of the vector.
-  void (*many_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
-                    std::ptrdiff_t stride, T* out, std::ptrdiff_t ahead);
+  void (*compute_many_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
+                            std::ptrdiff_t stride, T* out, std::ptrdiff_t ahead);
   /// Index of the least of start[i] - dots[i] for i < count, of equal ones the first. count is a
   /// multiple of the vector.
   std::int32_t (*least)(const T* start, const T* dots, std::ptrdiff_t count);

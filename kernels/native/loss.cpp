@@ -26,11 +26,11 @@ class Loss final : public BoundOperation {
         row_bytes_(static_cast<std::size_t>(shape_.classes) *
                    size_of(storage(problem.precision()))),
         no_bias_(static_cast<std::size_t>(shape_.biased ? 0 : shape_.classes)) {
-    executed_ = executed_direct(problem.precision(), table_.target, "rows");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "rows");
     // Each thread has one sample, and the sums of its samples' gradients.
-    executed_.workspace_bytes = static_cast<std::size_t>(threads) * 2 *
-                                static_cast<std::size_t>(shape_.classes) * sizeof(Value);
-    arguments_.push_back(workspace(executed_.workspace_bytes));
+    execution_.workspace_bytes = static_cast<std::size_t>(threads) * 2 *
+                                 static_cast<std::size_t>(shape_.classes) * sizeof(Value);
+    arguments_.push_back(workspace(execution_.workspace_bytes));
   }
 
   void bind(std::span<Tensor* const> tensors) override {

@@ -33,14 +33,14 @@ class Normalization final : public BoundOperation {
         rows_(problem.shape().per_channel()),
         channels_(problem.shape().ic),
         row_bytes_(channels_ * static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
-    executed_ = executed_direct(problem.precision(), table_.target, "nhwc");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "nhwc");
     lay_channels_last(arguments_);
     // Sums of every thread, and three values of every channel.
-    executed_.workspace_bytes =
+    execution_.workspace_bytes =
         static_cast<std::size_t>(channels_) *
         (static_cast<std::size_t>(threads) * 2 * (sizeof(double) + sizeof(Value)) +
          3 * sizeof(Value));
-    arguments_.push_back(workspace(executed_.workspace_bytes));
+    arguments_.push_back(workspace(execution_.workspace_bytes));
   }
 
   void bind(std::span<Tensor* const> tensors) override {

@@ -27,21 +27,22 @@ std::shared_ptr<void> large_pages(std::size_t bytes) {
   return memory;
 }
 
-Executed executed_direct(Precision precision, std::string_view target, std::string_view layout) {
-  Executed executed;
-  executed.algorithm = "direct";
-  executed.implementation = fmt::format("highway {}", target);
-  executed.storage = std::string(name(precision));
-  executed.compute = executed.accumulate =
+Execution make_direct_execution(Precision precision, std::string_view target,
+                                std::string_view layout) {
+  Execution execution;
+  execution.algorithm = "direct";
+  execution.implementation = fmt::format("highway {}", target);
+  execution.storage = std::string(name(precision));
+  execution.compute = execution.accumulate =
       std::string(name(precision == Precision::fp64 ? DataType::fp64 : DataType::fp32));
-  executed.layout = std::string(layout);
-  executed.evidence = "numerical";  // the error bounds of fp32 exclude arithmetic in tf32 or bf16
-  return executed;
+  execution.layout = std::string(layout);
+  execution.evidence = "numerical";  // the error bounds of fp32 exclude arithmetic in tf32 or bf16
+  return execution;
 }
 
 std::optional<std::string> why_not_direct(const Problem& problem, const Options& options) {
   const std::string layout = options.get("layout", "any");
-  if (auto why = refused_algorithm(options, "native", {"direct"}, problem.kind(), "it has direct"))
+  if (auto why = refuse_algorithm(options, "native", {"direct"}, problem.kind(), "it has direct"))
     return std::move(why->reason);
   if (layout != "any" && layout != "nhwc")
     return fmt::format(

@@ -21,7 +21,8 @@ std::shared_ptr<void> large_pages(std::size_t bytes);
 
 /// The row's "executed" for an operation with the one algorithm `direct`: it computes in fp64 on
 /// fp64 tensors, and in fp32 on all others. `target`: Highway's name of the instruction set.
-Executed executed_direct(Precision precision, std::string_view target, std::string_view layout);
+Execution make_direct_execution(Precision precision, std::string_view target,
+                                std::string_view layout);
 
 /// Why no operation with the one algorithm `direct` computes a problem of this kind with these
 /// options; nothing where one does.

@@ -27,7 +27,7 @@ class PixelLoss final : public BoundOperation {
                      static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))),
         plane_(shape_.ih * shape_.iw),
         parts_((plane_ + pixels_of_part - 1) / pixels_of_part) {
-    executed_ = executed_direct(problem.precision(), table_.target, "nhwc");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "nhwc");
     lay_channels_last(arguments_);
     sums_.resize(static_cast<std::size_t>(shape_.samples * parts_));
     scratch_.resize(static_cast<std::size_t>(threads * 2 * pixels_at_once * shape_.classes));

@@ -31,13 +31,13 @@ class Pooling final : public BoundOperation {
         max_(problem.mode() == PoolMode::max),
         threads_(threads),
         element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
-    executed_ = executed_direct(problem.precision(), table_.target, "nhwc");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "nhwc");
     lay_channels_last(arguments_);
     if (!backward_ || max_) windows_ = pixels_of_windows();
     if (backward_) pixels_ = windows_of_pixels();
     if (!backward_ || !max_) return;
-    executed_.workspace_bytes = static_cast<std::size_t>(threads * of_thread()) * sizeof(Value);
-    arguments_.push_back(workspace(executed_.workspace_bytes));
+    execution_.workspace_bytes = static_cast<std::size_t>(threads * of_thread()) * sizeof(Value);
+    arguments_.push_back(workspace(execution_.workspace_bytes));
   }
 
   void bind(std::span<Tensor* const> tensors) override {
@@ -45,7 +45,7 @@ class Pooling final : public BoundOperation {
     const std::size_t to = backward_ && max_ ? 2 : 1;
     src_ = data<const std::byte>(0);
     diff_ = data<const std::byte>(to - 1);
-    to_ = data<std::byte>(to);
+    target_ = data<std::byte>(to);
     scratch_ = find<Value>("workspace");
   }
 
@@ -131,7 +131,7 @@ class Pooling final : public BoundOperation {
   void forward(const Part& part, std::ptrdiff_t y) const {
     for (std::ptrdiff_t x = 0; x < s_.ow; ++x) {
       const PoolPixels window = windows_.pixels(y * s_.ow + x);
-      std::byte* const to = to_ + part.out + (y * s_.ow + x) * s_.ic * element_;
+      std::byte* const to = target_ + part.out + (y * s_.ow + x) * s_.ic * element_;
       if (max_)
         table_.largest(src_ + part.in, window, part.channels, to, nullptr);
       else
@@ -149,7 +149,7 @@ class Pooling final : public BoundOperation {
     for (std::ptrdiff_t pixel = 0; pixel < s_.ih * s_.iw; ++pixel) {
       const PoolPixels windows = pixels_.pixels(pixel);
       const std::ptrdiff_t first = pixels_.begin[static_cast<std::size_t>(pixel)];
-      std::byte* const to = to_ + part.in + pixel * s_.ic * element_;
+      std::byte* const to = target_ + part.in + pixel * s_.ic * element_;
       const std::byte* const from = diff_ + part.out;
       if (max_)
         table_.gather(from, windows, where, pixels_.places.data() + first,
@@ -166,7 +166,7 @@ class Pooling final : public BoundOperation {
   int threads_;
   std::ptrdiff_t element_;  ///< bytes
   const std::byte *src_ = nullptr, *diff_ = nullptr;
-  std::byte* to_ = nullptr;
+  std::byte* target_ = nullptr;
   Value* scratch_ = nullptr;
   Lists windows_, pixels_;
 };

@@ -79,8 +79,8 @@ class Resizing final : public BoundOperation {
       y_ = transpose(y_);
       x_ = transpose(x_);
     }
-    executed_ =
-        executed_direct(problem.precision(), table_.target, channels_last ? "nhwc" : "nchw");
+    execution_ =
+        make_direct_execution(problem.precision(), table_.target, channels_last ? "nhwc" : "nchw");
     if (channels_last) lay_channels_last(arguments_);
     if (!channels_last) lay_columns();
   }
@@ -149,9 +149,10 @@ class Resizing final : public BoundOperation {
 
 Result<std::unique_ptr<Operation>> make_resize(Device&, const Problem& problem,
                                                const Options& options, Communicator&) {
-  using Made = std::unique_ptr<Operation>;
+  using OwnedOperation = std::unique_ptr<Operation>;
   return make_in_layout<ResizeProblem>(
-      problem, options, [](const ResizeProblem& resize, bool channels_last, int threads) -> Made {
+      problem, options,
+      [](const ResizeProblem& resize, bool channels_last, int threads) -> OwnedOperation {
         if (resize.precision() == Precision::fp64)
           return std::make_unique<Resizing<double>>(resize, channels_last, threads);
         return std::make_unique<Resizing<float>>(resize, channels_last, threads);

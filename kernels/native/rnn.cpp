@@ -23,17 +23,17 @@ class NativeRnn final : public BoundOperation {
         table_(gemm_table()),
         threads_(threads),
         tensors_(arguments_.size()) {
-    std::ptrdiff_t scratch = padded(network_.scratch(), channel_block);
+    std::ptrdiff_t scratch = pad(network_.scratch(), channel_block);
     for (std::size_t i = 0; i < tensors_; ++i) {
       if (arguments_[i].type == DataType::fp32 || stays_narrow(arguments_[i].name)) continue;
       narrow_.push_back({i, scratch});
       widens_weights_ |= arguments_[i].name.starts_with("weights");
-      scratch += padded(arguments_[i].elements(), channel_block);
+      scratch += pad(arguments_[i].elements(), channel_block);
     }
     const auto add = [&](const char* name, Role role, std::ptrdiff_t floats) {
       const std::size_t bytes = static_cast<std::size_t>(floats) * sizeof(float);
       arguments_.push_back(bytes_tensor(name, role, bytes));
-      if (role == Role::workspace) executed_.workspace_bytes += bytes;
+      if (role == Role::workspace) execution_.workspace_bytes += bytes;
     };
     const bool forgets = problem.direction() == RnnDirection::forward_inference;
     add("states", forgets ? Role::workspace : Role::saved, network_.saved());
@@ -86,17 +86,17 @@ class NativeRnn final : public BoundOperation {
  private:
   void describe() {
     const bool pairs = network_.plan().pairs;
-    executed_.algorithm = "standard";
-    executed_.implementation =
+    execution_.algorithm = "standard";
+    execution_.implementation =
         fmt::format("standard:{}", pairs ? rnn_pairs()->target : gemm_table().target);
-    executed_.storage = std::string(name(network_.plan().problem.precision()));
-    executed_.compute = std::string(name(pairs ? DataType::bf16 : DataType::fp32));
-    executed_.accumulate = std::string(name(DataType::fp32));
+    execution_.storage = std::string(name(network_.plan().problem.precision()));
+    execution_.compute = std::string(name(pairs ? DataType::bf16 : DataType::fp32));
+    execution_.accumulate = std::string(name(DataType::fp32));
     // States alone become bf16, as they are multiplied; all else stays fp32 up to the results.
-    if (executed_.storage != executed_.accumulate) executed_.operand_roundings = pairs ? 1 : 0;
-    executed_.layout = fmt::format("tnc ldnc ldigo ldgo, weights packed {} the run",
-                                   widens_weights_ ? "within" : "before");
-    executed_.evidence = "library";
+    if (execution_.storage != execution_.accumulate) execution_.operand_roundings = pairs ? 1 : 0;
+    execution_.layout = fmt::format("tnc ldnc ldigo ldgo, weights packed {} the run",
+                                    widens_weights_ ? "within" : "before");
+    execution_.evidence = "library";
   }
 
   /// A tensor of 16 bits, and where its copy in fp32 lies in the scratch.

@@ -67,8 +67,8 @@ void RnnNetwork::backward(const RnnWalk& walk) {
 }
 
 /// One gate of a group of transposed weights, which begin at `weights`.
-const float* RnnNetwork::transposed_group(std::ptrdiff_t weights, const RnnGroups& groups,
-                                          std::ptrdiff_t group, std::ptrdiff_t gate) const {
+const float* RnnNetwork::transpose_group(std::ptrdiff_t weights, const RnnGroups& groups,
+                                         std::ptrdiff_t group, std::ptrdiff_t gate) const {
   return packed_ + weights + group * groups.columns() * plan_.s.gates() * plan_.units +
          gate * plan_.units * groups.blocks_in(group) * channel_block;
 }
@@ -77,17 +77,17 @@ const float* RnnNetwork::transposed_group(std::ptrdiff_t weights, const RnnGroup
 /// of the next gate.
 void RnnNetwork::through_gate(const RnnWalk& walk, const float* diff, std::ptrdiff_t gate,
                               std::ptrdiff_t next, float* to) const {
-  const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
+  const RnnGroups groups = plan_.transpose(plan_.unit_blocks);
   const Share mine = share(groups.count());
   RnnProduct product{};
   product.a = diff;
   product.blocks = plan_.unit_blocks;
   product.add = true;
   for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
-    product.b = transposed_group(walk.recurrent, groups, group, gate);
+    product.b = transpose_group(walk.recurrent, groups, group, gate);
     product.next = group + 1 < mine.last
-                       ? transposed_group(walk.recurrent, groups, group + 1, gate)
-                       : transposed_group(walk.recurrent, groups, mine.first, next);
+                       ? transpose_group(walk.recurrent, groups, group + 1, gate)
+                       : transpose_group(walk.recurrent, groups, mine.first, next);
     multiply_group(groups, group, product, {to});
   }
 }
@@ -96,7 +96,7 @@ void RnnNetwork::backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* dif
                                float* arriving) {
   const RnnShape& s = plan_.s;
   const std::ptrdiff_t line = s.batch * channel_block, G = s.gates();
-  const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
+  const RnnGroups groups = plan_.transpose(plan_.unit_blocks);
   const Share mine = share(groups.count());
   const std::ptrdiff_t begin = mine.first * groups.together,
                        end = std::min(mine.last * groups.together, plan_.unit_blocks);
@@ -127,7 +127,7 @@ void RnnNetwork::through_inputs(const RnnWalk& walk, const RnnGroups& groups, st
                                 std::ptrdiff_t gate, bool add) const {
   const std::ptrdiff_t step = plan_.input_blocks(walk.layer) * plan_.s.batch * channel_block;
   RnnProduct product{};
-  product.b = transposed_group(walk.inputs, groups, group, gate);
+  product.b = transpose_group(walk.inputs, groups, group, gate);
   product.blocks = plan_.unit_blocks;
   product.add = add;
   product.fetches_a = true;
@@ -147,7 +147,7 @@ void RnnNetwork::diff_inputs(const RnnWalk& walk) {
   const bool weights = input_weight(walk) >= 0;
 #pragma omp parallel num_threads(threads_)
   {
-    const RnnGroups groups = plan_.transposed(blocks);
+    const RnnGroups groups = plan_.transpose(blocks);
     const Share mine = share(groups.count());
     for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
       const std::ptrdiff_t block = group * groups.together;
@@ -242,7 +242,7 @@ void RnnNetwork::each_line(const Reduction& reduction, std::ptrdiff_t gate, std:
 /// One gate and group of columns, all rows, steps [first, first + count).
 void RnnNetwork::reduce_group(const Reduction& reduction, std::ptrdiff_t gate, std::ptrdiff_t group,
                               std::ptrdiff_t first, std::ptrdiff_t count) const {
-  const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
+  const RnnGroups groups = plan_.transpose(plan_.unit_blocks);
   const std::ptrdiff_t block = group * groups.together;
   RnnProduct product{};
   product.width = static_cast<int>(groups.blocks_in(group));
@@ -282,7 +282,7 @@ void RnnNetwork::reduce_group(const Reduction& reduction, std::ptrdiff_t gate, s
 /// By all threads.
 void RnnNetwork::reduce(const Reduction& reduction) const {
   const std::ptrdiff_t steps = plan_.s.steps, passes = count_blocks(steps, plan_.reduced_steps),
-                       groups = plan_.transposed(plan_.unit_blocks).count();
+                       groups = plan_.transpose(plan_.unit_blocks).count();
   for (std::ptrdiff_t pass = 0; pass < passes; ++pass) {  // of as many steps as any other
     const std::ptrdiff_t first = steps * pass / passes, count = steps * (pass + 1) / passes - first;
     transpose_operands(reduction, first, count);

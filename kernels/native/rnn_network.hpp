@@ -73,8 +73,8 @@ class RnnNetwork {
 
   void backward(const RnnWalk& walk);
   void backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* diff_h, float* arriving);
-  const float* transposed_group(std::ptrdiff_t weights, const RnnGroups& groups,
-                                std::ptrdiff_t group, std::ptrdiff_t gate) const;
+  const float* transpose_group(std::ptrdiff_t weights, const RnnGroups& groups,
+                               std::ptrdiff_t group, std::ptrdiff_t gate) const;
   void through_gate(const RnnWalk& walk, const float* diff, std::ptrdiff_t gate,
                     std::ptrdiff_t next, float* to) const;
   void through_inputs(const RnnWalk& walk, const RnnGroups& groups, std::ptrdiff_t group,

@@ -43,10 +43,10 @@ void RnnNetwork::pack_backward() {
         pack_transposed(plan_, weights, rows, layer, groups, group, packed_ + to + group * size);
     };
     pack(tensor("weights_iter") + recurrent_weight(walk), plan_.s.hidden, 0,
-         plan_.transposed(plan_.unit_blocks), walk.recurrent);
+         plan_.transpose(plan_.unit_blocks), walk.recurrent);
     if (const std::ptrdiff_t input = input_weight(walk); input >= 0)
       pack(tensor("weights_layer") + input, plan_.problem.count_inputs(walk.layer), walk.layer,
-           plan_.transposed(plan_.input_blocks(walk.layer)), walk.inputs);
+           plan_.transpose(plan_.input_blocks(walk.layer)), walk.inputs);
   }
 }
 

@@ -92,7 +92,7 @@ RnnPlan::RnnPlan(const RnnProblem& recurrent, int of_threads)
                : s.steps) {
   const auto save = [this](std::ptrdiff_t floats) { return std::exchange(saved, saved + floats); };
   const auto take = [this](std::ptrdiff_t floats) {
-    return std::exchange(scratch, scratch + padded(floats, channel_block));
+    return std::exchange(scratch, scratch + pad(floats, channel_block));
   };
   const bool backward = !is_forward(recurrent.direction());
   const std::ptrdiff_t line = s.batch * channel_block;
@@ -137,18 +137,17 @@ RnnPlan::RnnPlan(const RnnProblem& recurrent, int of_threads)
 void RnnPlan::place_weights() {
   const bool backward = !is_forward(problem.direction());
   const auto place = [this](std::ptrdiff_t floats) {
-    return std::exchange(packed, packed + padded(floats, channel_block));
+    return std::exchange(packed, packed + pad(floats, channel_block));
   };
   for (RnnWalk& walk : walks) {
     std::ptrdiff_t recurrent = last_recurrent();
     if (first_gates() < s.gates()) recurrent += groups(2, 1).floats(unit_rows());
-    if (backward)
-      recurrent = std::max(recurrent, transposed(unit_blocks).floats(s.gates() * units));
+    if (backward) recurrent = std::max(recurrent, transpose(unit_blocks).floats(s.gates() * units));
     walk.recurrent = place(recurrent);
     if (problem.find_place(walk.layer) < 0) continue;
     const std::ptrdiff_t blocks = input_blocks(walk.layer);
     std::ptrdiff_t inputs = groups(0, s.gates()).floats(blocks * channel_block);
-    if (backward) inputs = std::max(inputs, transposed(blocks).floats(s.gates() * units));
+    if (backward) inputs = std::max(inputs, transpose(blocks).floats(s.gates() * units));
     walk.inputs = place(inputs);
   }
 }
@@ -209,9 +208,9 @@ void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t weigh
                            to + (group - first) * size});
       }
   for (std::ptrdiff_t r = 0; r < rows;) {
-    const std::ptrdiff_t row = plan.padded_row(layer, r),
+    const std::ptrdiff_t row = plan.pad_row(layer, r),
                          taken = plan.pairs && row % 2 == 0 && r + 1 < rows &&
-                                         plan.padded_row(layer, r + 1) == row + 1
+                                         plan.pad_row(layer, r + 1) == row + 1
                                      ? 2
                                      : 1,
                          from = r * G * H, ahead = r + rows_ahead < rows ? rows_ahead * G * H : 0;

@@ -93,7 +93,7 @@ struct RnnPlan {
     return {gate, gates_, unit_blocks, gates_ > 1 ? 1 : together(unit_blocks)};
   }
   /// Groups of transposed weights, whose columns are `blocks` blocks of the inputs.
-  RnnGroups transposed(std::ptrdiff_t blocks) const { return {0, 1, blocks, together(blocks)}; }
+  RnnGroups transpose(std::ptrdiff_t blocks) const { return {0, 1, blocks, together(blocks)}; }
   /// Groups of input weights that a thread multiplies with all steps before it takes the next:
   /// they stay in its second-level cache.
   std::ptrdiff_t at_once(std::ptrdiff_t layer) const;
@@ -117,7 +117,7 @@ struct RnnPlan {
   }
   /// The row of a matrix of weights after padding: the values that a layer reads of each direction
   /// are padded to whole blocks.
-  std::ptrdiff_t padded_row(std::ptrdiff_t layer, std::ptrdiff_t row) const {
+  std::ptrdiff_t pad_row(std::ptrdiff_t layer, std::ptrdiff_t row) const {
     return layer == 0 ? row : row / s.hidden * unit_lines * per_line + row % s.hidden;
   }
   /// The reverse, in a matrix of `rows` rows; -1: padding.

@@ -22,7 +22,7 @@ class SquaredError final : public BoundOperation {
         threads_(threads),
         row_bytes_(shape_.features *
                    static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
-    executed_ = executed_direct(problem.precision(), table_.target, "rows");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "rows");
   }
 
   void bind(std::span<Tensor* const> tensors) override {

@@ -37,19 +37,19 @@ class StreamOperation : public BoundOperation {
  public:
   StreamOperation(const StreamProblem& problem, std::string algorithm)
       : BoundOperation(problem.tensors()), problem_(problem) {
-    executed_.algorithm = std::move(algorithm);
-    executed_.layout = "any";
-    executed_.evidence = "numerical";
+    execution_.algorithm = std::move(algorithm);
+    execution_.layout = "any";
+    execution_.evidence = "numerical";
     const std::string type(name(arguments_[0].type));
-    executed_.storage = executed_.compute = executed_.accumulate = type;
+    execution_.storage = execution_.compute = execution_.accumulate = type;
   }
   void bind(std::span<Tensor* const> tensors) final {
     BoundOperation::bind(tensors);
     bound();
     clocks_.push_back(clock_hz(problem_.threads(), [this] { warm(); }));
   }
-  Executed executed() const final {
-    Executed ran = executed_;
+  Execution execution() const final {
+    Execution ran = execution_;
     if (!clocks_.empty() && clocks_[0] > 0) ran.numbers["clock_hz"] = median(clocks_);
     return ran;
   }
@@ -88,7 +88,7 @@ class Move final : public StreamOperation {
   Move(const StreamProblem& problem, bool nontemporal)
       : StreamOperation(problem, nontemporal ? "nontemporal" : "regular"),
         nontemporal_(nontemporal) {
-    executed_.implementation = fmt::format("highway {}", memory_instructions());
+    execution_.implementation = fmt::format("highway {}", memory_instructions());
   }
   void run(Stream&) override {
     const std::int64_t n = problem_.shape().n;
@@ -111,7 +111,7 @@ template <class T>
 class Read final : public StreamOperation {
  public:
   explicit Read(const StreamProblem& problem) : StreamOperation(problem, "sum") {
-    executed_.implementation = fmt::format("highway {}", memory_instructions());
+    execution_.implementation = fmt::format("highway {}", memory_instructions());
   }
   void run(Stream&) override {
     double all = 0;
@@ -147,10 +147,10 @@ class Read final : public StreamOperation {
 class Latency final : public StreamOperation {
  public:
   explicit Latency(const StreamProblem& problem) : StreamOperation(problem, "chase") {
-    executed_.workspace_bytes = static_cast<std::size_t>(problem.shape().n * stream_line);
-    arguments_.push_back(bytes_tensor("ring", Role::workspace, executed_.workspace_bytes));
-    executed_.implementation = "pointer chase, one random cycle of cache lines";
-    executed_.storage = executed_.compute = executed_.accumulate = "";
+    execution_.workspace_bytes = static_cast<std::size_t>(problem.shape().n * stream_line);
+    arguments_.push_back(bytes_tensor("ring", Role::workspace, execution_.workspace_bytes));
+    execution_.implementation = "pointer chase, one random cycle of cache lines";
+    execution_.storage = execution_.compute = execution_.accumulate = "";
   }
   void run(Stream&) override {
     const std::int64_t n = problem_.shape().n, loads = problem_.loads();
@@ -177,11 +177,11 @@ class Fma final : public StreamOperation {
   Fma(const StreamProblem& problem, const Registers& registers)
       : StreamOperation(problem, registers.compute == registers.accumulate ? "fma" : "dot"),
         registers_(registers) {
-    executed_.implementation = registers.instructions;
-    executed_.compute = registers.compute;
-    executed_.accumulate = registers.accumulate;
-    executed_.numbers["vector_bits"] = registers.vector_bits;
-    executed_.numbers["chains"] = registers.chains;
+    execution_.implementation = registers.instructions;
+    execution_.compute = registers.compute;
+    execution_.accumulate = registers.accumulate;
+    execution_.numbers["vector_bits"] = registers.vector_bits;
+    execution_.numbers["chains"] = registers.chains;
   }
   void run(Stream&) override {
     const std::size_t bytes = static_cast<std::size_t>(stream_values) * size_of(arguments_[0].type);
@@ -231,8 +231,8 @@ Result<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, con
   const std::string algorithm = options.get("algorithm", "auto");
   const bool stores = kernel <= StreamKernel::triad;
   if (!stores || (algorithm != "regular" && algorithm != "nontemporal"))
-    if (auto why = refused_algorithm(options, "native", {}, problem.canonical(),
-                                     "regular and nontemporal are of copy, scale, add and triad"))
+    if (auto why = refuse_algorithm(options, "native", {}, problem.canonical(),
+                                    "regular and nontemporal are of copy, scale, add and triad"))
       return std::move(*why);
   if (kernel == StreamKernel::matmul)
     return Unsupported{"native has no matmul (fma measures its peak). Use --problem fma."};

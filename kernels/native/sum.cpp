@@ -17,7 +17,7 @@ class Sum final : public BoundOperation {
         size_(size_of(storage(problem.precision()))),
         table_(sum_table(storage(problem.precision()))),
         threads_(threads) {
-    executed_ = executed_direct(problem.precision(), table_.target, "rows");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "rows");
   }
   void run(Stream&) override {
     const std::byte *const a = data<const std::byte>(0), *const b = data<const std::byte>(1);

@@ -25,7 +25,7 @@ class Update final : public BoundOperation {
         loop_(find_loop(problem.shape().rule)),
         table_(update_tables().table<Value>(storage(problem.precision()))),
         threads_(threads) {
-    executed_ = executed_direct(problem.precision(), table_.target, "rows");
+    execution_ = make_direct_execution(problem.precision(), table_.target, "rows");
     std::int64_t begin = 0;
     for (std::size_t t = 0; t < problem.shape().tensors.size(); ++t) {
       const std::int64_t count = problem.shape().tensors[t].elements;

@@ -13,7 +13,7 @@ namespace assay {
 inline constexpr const char* norm_sums = "sums";
 inline constexpr std::array norm_sums_arguments{"norm_sum", "norm_square_sum"};
 
-/// The number of Executed, of such a normalization: the sums may be of elements before they were
+/// The number of Execution, of such a normalization: the sums may be of elements before they were
 /// rounded to the type of src (docs/method-norm.md).
 inline constexpr const char* norm_sums_given = "sums_beside_convolution";
 

@@ -42,25 +42,25 @@ class NormOracle final : public WholeOracle {
     return argument.name == "variance";
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const Table& table = this->table(inputs, executed);
-    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+    const Table& table = this->table(inputs, execution);
+    const Bounds bounds(problem_.precision(), execution, output.type, place(output.elements()));
     if (output.dims.size() == 1)
       return expect_of_channels(output.name, table.own, bounds, indices, expected);
-    with_element(output.name, bounds, executed, inputs, [&](const auto& element) {
+    with_element(output.name, bounds, execution, inputs, [&](const auto& element) {
       sums::expect_elements(element, sums::find_values(names(), inputs), table.rows, indices,
                             expected);
     });
   }
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
-                                        const Executed& executed, bool) const override {
+                                        const Execution& execution, bool) const override {
     if (output.dims.size() == 1) return std::nullopt;
-    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+    const Bounds bounds(problem_.precision(), execution, output.type, place(output.elements()));
     ElementFormula formula;
-    with_element(output.name, bounds, executed, inputs, [&](const auto& element) {
-      formula = make_formula(element, names(), table(inputs, executed).rows);
+    with_element(output.name, bounds, execution, inputs, [&](const auto& element) {
+      formula = make_formula(element, names(), table(inputs, execution).rows);
     });
     return formula;
   }
@@ -104,15 +104,15 @@ class NormOracle final : public WholeOracle {
 
   /// Calls body(the code that expects an element of this output).
   template <class Body>
-  void with_element(const std::string& output, const Bounds& bounds, const Executed& executed,
+  void with_element(const std::string& output, const Bounds& bounds, const Execution& execution,
                     const Inputs& inputs, const Body& body) const {
     const norm::Element element{
         bounds,
         planes(),
         static_cast<double>(problem_.shape().per_channel()),
         norm_epsilon,
-        roundoff(executed),
-        executed.operand_roundings.value_or(0) * unit_roundoff(storage(problem_.precision())),
+        roundoff(execution),
+        execution.operand_roundings.value_or(0) * unit_roundoff(storage(problem_.precision())),
         relu()};
     if (output == "dst") return body(norm::Dst{element, inputs.contains("addend")});
     if (output == "diff_addend") return body(norm::DiffAddend{element});
@@ -124,24 +124,25 @@ class NormOracle final : public WholeOracle {
     return std::all_of(inputs.begin(), inputs.end(), random);
   }
 
-  double roundoff(const Executed& executed) const {
-    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+  double roundoff(const Execution& execution) const {
+    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     return problem_.precision() == Precision::fp64 ? 2 * u : u;  // the reference is in fp64, too
   }
 
   /// The largest difference of the terms of given sums from the elements of src.
-  double roundoff_of_terms(const Executed& executed) const {
-    return executed.numbers.contains(norm_sums_given) ? unit_roundoff(storage(problem_.precision()))
-                                                      : 0;
+  double roundoff_of_terms(const Execution& execution) const {
+    return execution.numbers.contains(norm_sums_given)
+               ? unit_roundoff(storage(problem_.precision()))
+               : 0;
   }
 
   /// The table of the last inputs: one pass over them serves all outputs and checks.
-  const Table& table(const Inputs& inputs, const Executed& executed) const {
+  const Table& table(const Inputs& inputs, const Execution& execution) const {
     std::vector<double> key = sums::fingerprint(tensors_, inputs);
-    key.push_back(roundoff(executed));
-    key.push_back(roundoff_of_terms(executed));
+    key.push_back(roundoff(execution));
+    key.push_back(roundoff_of_terms(execution));
     if (key == key_) return table_;
-    const double u = roundoff(executed);
+    const double u = roundoff(execution);
     const auto channels = place(problem_.shape().ic);
     table_ = {std::vector<double>(channels * norm::numbers_of_channel), {}};
     for (std::vector<Uncertain>& own : table_.own) own.resize(channels);
@@ -155,12 +156,12 @@ class NormOracle final : public WholeOracle {
       table_.own[0][c].value = of_channel("mean");
       table_.own[1][c].value = of_channel("variance");
     }
-    write_rows(inputs, executed);
+    write_rows(inputs, execution);
     if (problem_.direction() == NormDirection::forward_training)
-      statistics(inputs, u, roundoff_of_terms(executed));
-    write_rows(inputs, executed);
+      statistics(inputs, u, roundoff_of_terms(execution));
+    write_rows(inputs, execution);
     if (backward()) gradient_sums(inputs, u);
-    write_rows(inputs, executed);
+    write_rows(inputs, execution);
     key_ = std::move(key);
     return table_;
   }
@@ -171,8 +172,8 @@ class NormOracle final : public WholeOracle {
 
   /// The errors that a channel's own values add to those of its elements. Random data's channels
   /// err independently.
-  void write_rows(const Inputs& inputs, const Executed& executed) const {
-    const Bounds bounds(problem_.precision(), executed, DataType::fp64,
+  void write_rows(const Inputs& inputs, const Execution& execution) const {
+    const Bounds bounds(problem_.precision(), execution, DataType::fp64,
                         place(tensors_.front().elements()));
     // Half of the channels: their scales differ.
     const Bounds of_channels(problem_.precision(), {}, DataType::fp64,
@@ -180,7 +181,7 @@ class NormOracle final : public WholeOracle {
     const bool random = is_random(inputs);
     const auto known = [&](const Uncertain& number) {
       const double most = std::max(bounds.deviations * std::sqrt(number.variance),
-                                   roundoff_of_terms(executed) > 0 ? number.of_equal : 0);
+                                   roundoff_of_terms(execution) > 0 ? number.of_equal : 0);
       return norm::BoundedValue{
           number.value, most,
           random ? of_channels.expected(Uncertain{0, number.variance, 0}).rms_bound : most};

@@ -15,11 +15,11 @@ class Concatenation final : public BoundOperation {
                 int threads)
       : BoundOperation(problem.tensors()), threads_(threads) {
     if (layout == "nhwc") lay_channels_last(arguments_);
-    executed_.algorithm = "direct";
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate = executed_.storage;  // nothing is computed
-    executed_.layout = layout;
-    executed_.evidence = "library";
+    execution_.algorithm = "direct";
+    execution_.storage = std::string(name(problem.precision()));
+    execution_.compute = execution_.accumulate = execution_.storage;  // nothing is computed
+    execution_.layout = layout;
+    execution_.evidence = "library";
     if (problem.direction() == ConcatDirection::forward)
       join(engine);
     else
@@ -59,8 +59,8 @@ class Concatenation final : public BoundOperation {
     for (std::size_t i = 0; i < joined.size(); ++i)
       call.arguments.add(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), joined[i], engine);
     call.arguments.add(DNNL_ARG_DST, whole, engine);
-    executed_.implementation = description.impl_info_str();
-    executed_.workspace_bytes = description.scratchpad_desc().get_size();
+    execution_.implementation = description.impl_info_str();
+    execution_.workspace_bytes = description.scratchpad_desc().get_size();
     add_scratchpad(description.scratchpad_desc(), engine, arguments_, call.arguments);
     calls_.push_back(std::move(call));
   }
@@ -76,7 +76,7 @@ class Concatenation final : public BoundOperation {
       Call call{dnnl::reorder(description)};
       call.arguments.add(DNNL_ARG_FROM, from, engine);
       call.arguments.add(DNNL_ARG_TO, to, engine);
-      executed_.implementation = std::string("reorder ") + description.impl_info_str();
+      execution_.implementation = std::string("reorder ") + description.impl_info_str();
       calls_.push_back(std::move(call));
     }
   }

@@ -161,8 +161,8 @@ class Packing {
     arguments_.add(DNNL_ARG_FROM, from, engine);
     arguments_.add(DNNL_ARG_TO, to, engine);
   }
-  void bind(Tensor& given, Tensor& packed) {
-    const std::array<Tensor*, 2> both{pack_ ? &given : &packed, pack_ ? &packed : &given};
+  void bind(Tensor& original, Tensor& packed) {
+    const std::array<Tensor*, 2> both{pack_ ? &original : &packed, pack_ ? &packed : &original};
     arguments_.bind(both);
   }
   bool before() const { return pack_; }
@@ -195,33 +195,33 @@ class Convolution final : public BoundOperation {
       packing_.emplace(packed, problem.direction() != ConvDirection::bwd_weights, engine);
     for (std::size_t i = 0; i < 3; ++i) {
       if (!packing_ || i != weights) lay_out(arguments_[i], chosen.tensors[i]);
-      executed_.layout += fmt::format("{}{}={}", i == 0 ? "" : " ", arguments_[i].name,
-                                      layout_name(chosen.tensors[i]));
+      execution_.layout += fmt::format("{}{}={}", i == 0 ? "" : " ", arguments_[i].name,
+                                       layout_name(chosen.tensors[i]));
       bound_.add(argument_ids[static_cast<std::size_t>(problem.direction())][i], chosen.tensors[i],
                  engine);
     }
-    executed_.workspace_bytes = chosen.scratchpad.get_size();
+    execution_.workspace_bytes = chosen.scratchpad.get_size();
     add_scratchpad(chosen.scratchpad, engine, arguments_, bound_);
     if (packing_) {
       arguments_.push_back(bytes_tensor("packed_weights", Role::workspace, packed.get_size()));
-      executed_.workspace_bytes += packed.get_size();
+      execution_.workspace_bytes += packed.get_size();
     }
     const bool winograd = chosen.implementation.find("wino") != std::string::npos;
-    executed_.algorithm = winograd ? "winograd" : "direct";
-    executed_.implementation = chosen.implementation;
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute =
+    execution_.algorithm = winograd ? "winograd" : "direct";
+    execution_.implementation = chosen.implementation;
+    execution_.storage = std::string(name(problem.precision()));
+    execution_.compute =
         compute_type(format(problem.precision()).arithmetic, chosen.implementation, threads_ == 0);
     // Documented for every implementation (Developer Guide, "Primitive Attributes: accumulation
     // mode": the default is strict, f32 for floating point, s32 for integers).
-    executed_.accumulate =
+    execution_.accumulate =
         std::string(name(problem.precision() == Precision::int8 ? DataType::s32 : DataType::fp32));
-    executed_.evidence = "library";
-    executed_.algorithmic_flops = flops_inside(problem);
+    execution_.evidence = "library";
+    execution_.algorithmic_flops = flops_inside(problem);
     if (winograd) {
       const int tile = winograd_tile(chosen.implementation);
-      if (tile > 0) executed_.tile = tile;
-      executed_.algorithmic_flops = winograd_flops(problem, tile);
+      if (tile > 0) execution_.tile = tile;
+      execution_.algorithmic_flops = winograd_flops(problem, tile);
     }
   }
 
@@ -279,14 +279,14 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
   try {
     auto operation = std::make_unique<Convolution>(conv, choose(conv, place.engine(), how, layout),
                                                    place.engine(), options);
-    if (const Executed ran = operation->executed(); wanted != "auto" && ran.algorithm != wanted)
+    if (const Execution ran = operation->execution(); wanted != "auto" && ran.algorithm != wanted)
       return Unsupported{
           fmt::format("onednn would run {} ({}) where {} was asked for ({}). Ask for auto or {}.",
                       ran.algorithm, ran.implementation, wanted, request, ran.algorithm)};
     if (const std::string why =
             threads == 0
                 ? ""
-                : why_not_reference(operation->executed().implementation, conv.flops(), threads);
+                : why_not_reference(operation->execution().implementation, conv.flops(), threads);
         !why.empty())
       return Unsupported{fmt::format("{} ({})", why, request)};
     return operation;

@@ -185,8 +185,8 @@ OneDnnTensor::OneDnnTensor(const TensorSpec& spec, const dnnl::engine& engine) :
   try {
     const memory::desc desc = make_desc(spec);
     if (spec.memory) {
-      given_ = spec.memory(std::max<std::size_t>(desc.get_size(), 1));
-      memory_ = memory(desc, engine, given_.get());
+      storage_ = spec.memory(std::max<std::size_t>(desc.get_size(), 1));
+      memory_ = memory(desc, engine, storage_.get());
     } else {
       memory_ = memory(desc, engine);
     }

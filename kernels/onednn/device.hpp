@@ -46,7 +46,7 @@ class OneDnnTensor final : public Tensor {
 
  private:
   TensorSpec spec_;
-  std::shared_ptr<void> given_;  ///< TensorSpec::memory's; null if the library allocated it
+  std::shared_ptr<void> storage_;  ///< TensorSpec::memory's; null if the library allocated it
   dnnl::memory memory_;
 };
 

@@ -60,18 +60,18 @@ class Matmul final : public BoundOperation {
     bound_.add(DNNL_ARG_WEIGHTS, chosen.weights_desc(), engine);
     bound_.add(DNNL_ARG_SRC, chosen.src_desc(), engine);
     bound_.add(DNNL_ARG_DST, chosen.dst_desc(), engine);
-    executed_.workspace_bytes = chosen.scratchpad_desc().get_size();
+    execution_.workspace_bytes = chosen.scratchpad_desc().get_size();
     add_scratchpad(chosen.scratchpad_desc(), engine, arguments_, bound_);
-    executed_.algorithm = "direct";
-    executed_.implementation = chosen.impl_info_str();
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = compute_type(format(problem.precision()).arithmetic,
-                                     executed_.implementation, threads == 0);
+    execution_.algorithm = "direct";
+    execution_.implementation = chosen.impl_info_str();
+    execution_.storage = std::string(name(problem.precision()));
+    execution_.compute = compute_type(format(problem.precision()).arithmetic,
+                                      execution_.implementation, threads == 0);
     // Documented for every implementation (Developer Guide, "Primitive Attributes: accumulation
     // mode": the default is strict, f32 for floating point, s32 for integers).
-    executed_.accumulate = std::string(name(format(problem.precision()).accumulator));
-    executed_.layout = "columns";
-    executed_.evidence = "library";
+    execution_.accumulate = std::string(name(format(problem.precision()).accumulator));
+    execution_.layout = "columns";
+    execution_.evidence = "library";
   }
 
   void bind(std::span<Tensor* const> tensors) override {
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device& device, const Problem& prob
                                              const Options& options, Communicator&) {
   const GemmProblem& gemm = problem_cast<GemmProblem>(problem);
   auto& place = static_cast<OneDnnDevice&>(device);
-  if (auto why = refused_algorithm(options, "onednn", {"direct"}, "gemm")) return std::move(*why);
+  if (auto why = refuse_algorithm(options, "onednn", {"direct"}, "gemm")) return std::move(*why);
   const std::string request = fmt::format("{} {}", name(gemm.precision()), gemm.canonical());
   if (gemm.precision() == Precision::fp64 || gemm.precision() == Precision::tf32 ||
       is_fp8(gemm.precision()))

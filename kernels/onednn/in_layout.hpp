@@ -32,11 +32,11 @@ class OnePrimitive : public BoundOperation {
                const std::string& layout, int threads, const char* noun)
       : BoundOperation(tensors), threads_(threads), noun_(noun) {
     if (layout == "nhwc") lay_channels_last(arguments_);
-    executed_.algorithm = "direct";
-    executed_.storage = std::string(name(precision));
-    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
-    executed_.layout = layout;
-    executed_.evidence = "library";
+    execution_.algorithm = "direct";
+    execution_.storage = std::string(name(precision));
+    execution_.compute = execution_.accumulate = std::string(name(DataType::fp32));
+    execution_.layout = layout;
+    execution_.evidence = "library";
   }
   static dnnl::primitive_attr attributes() {
     dnnl::primitive_attr attributes;
@@ -47,8 +47,8 @@ class OnePrimitive : public BoundOperation {
   void finish(const Description& description, dnnl::primitive primitive,
               const dnnl::engine& engine) {
     primitive_ = std::move(primitive);
-    executed_.implementation = description.impl_info_str();
-    executed_.workspace_bytes = description.scratchpad_desc().get_size();
+    execution_.implementation = description.impl_info_str();
+    execution_.workspace_bytes = description.scratchpad_desc().get_size();
     add_scratchpad(description.scratchpad_desc(), engine, arguments_, call_);
   }
 
@@ -69,7 +69,7 @@ Result<std::unique_ptr<Operation>> make_in_layout(Device& device, const Problem&
   const std::string layout = options.get("layout", "any"),
                     request = fmt::format("{} {} {}", name(problem.precision()),
                                           name(problem.direction()), problem.canonical());
-  if (auto why = refused_algorithm(options, "onednn", {"direct"}, problem.kind()))
+  if (auto why = refuse_algorithm(options, "onednn", {"direct"}, problem.kind()))
     return std::move(*why);
   if (layout != "any" && layout != "nchw" && layout != "nhwc")
     return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};

@@ -21,11 +21,11 @@ class Normalization final : public BoundOperation {
                 int threads)
       : BoundOperation(problem.tensors()), problem_(problem), engine_(engine), threads_(threads) {
     if (layout == "nhwc") lay_channels_last(arguments_);
-    executed_.algorithm = "direct";
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
-    executed_.layout = layout;
-    executed_.evidence = "library";
+    execution_.algorithm = "direct";
+    execution_.storage = std::string(name(problem.precision()));
+    execution_.compute = execution_.accumulate = std::string(name(DataType::fp32));
+    execution_.layout = layout;
+    execution_.evidence = "library";
     problem.direction() == NormDirection::backward ? plan_backward() : plan_forward();
   }
 
@@ -73,9 +73,9 @@ class Normalization final : public BoundOperation {
     if (const memory::desc scratch = description.scratchpad_desc(); scratch.get_size() > 0) {
       part.tensors.push_back(arguments_.size());
       add_scratchpad(scratch, engine_, arguments_, part.arguments);
-      executed_.workspace_bytes += scratch.get_size();
+      execution_.workspace_bytes += scratch.get_size();
     }
-    executed_.implementation +=
+    execution_.implementation +=
         fmt::format("{}{}", parts_.empty() ? "" : " + ", description.impl_info_str());
     parts_.push_back(std::move(part));
   }
@@ -133,7 +133,7 @@ class Normalization final : public BoundOperation {
                                            desc("addend"), dst, then);
     add(sum, dnnl::binary(sum),
         {{DNNL_ARG_SRC_0, "dst"}, {DNNL_ARG_SRC_1, "addend"}, {DNNL_ARG_DST, "dst"}});
-    executed_.operand_roundings = 1;  // dst is stored before the addition
+    execution_.operand_roundings = 1;  // dst is stored before the addition
   }
 
   void plan_backward() {

@@ -19,13 +19,13 @@ class Pooling final : public BoundOperation {
       : BoundOperation(problem.tensors()), problem_(problem), engine_(engine), threads_(threads) {
     if (layout == "nhwc") lay_channels_last(arguments_);
     const bool backward = problem.direction() == PoolDirection::backward;
-    executed_.algorithm = "direct";
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
+    execution_.algorithm = "direct";
+    execution_.storage = std::string(name(problem.precision()));
+    execution_.compute = execution_.accumulate = std::string(name(DataType::fp32));
     // Gradients of windows that overlap are added in memory, in its type (oneDNN 3.2).
-    if (backward) executed_.accumulate = executed_.storage;
-    executed_.layout = layout;
-    executed_.evidence = "library";
+    if (backward) execution_.accumulate = execution_.storage;
+    execution_.layout = layout;
+    execution_.evidence = "library";
     const dnnl::pooling_forward::primitive_desc forward = forward_desc();
     for (std::size_t i = 0; i < arguments_.size(); ++i) add(i);
     if (const memory::desc workspace = forward.workspace_desc(); workspace.get_size() > 0) {
@@ -132,9 +132,9 @@ class Pooling final : public BoundOperation {
   template <class Description>
   void finish(const Description& description, dnnl::primitive primitive) {
     primitive_ = std::move(primitive);
-    executed_.implementation = description.impl_info_str();
-    executed_.workspace_bytes = description.scratchpad_desc().get_size();
-    if (executed_.workspace_bytes > 0) uses_.push_back(arguments_.size());
+    execution_.implementation = description.impl_info_str();
+    execution_.workspace_bytes = description.scratchpad_desc().get_size();
+    if (execution_.workspace_bytes > 0) uses_.push_back(arguments_.size());
     add_scratchpad(description.scratchpad_desc(), engine_, arguments_, call_);
   }
 

@@ -13,7 +13,7 @@ class Resizing final : public OnePrimitive {
            int threads)
       : OnePrimitive(problem.tensors(), problem.precision(), layout, threads, "resampling") {
     // (o + 1/2) in / out - 1/2 and 1 - w, in fp32 (src/common/resampling_utils.hpp).
-    executed_.numbers[coordinate_roundings] = 3;
+    execution_.numbers[coordinate_roundings] = 3;
     const bool forward = problem.direction() == ResizeDirection::forward;
     const dnnl::memory::desc input = make_desc(arguments_[0]), output = make_desc(arguments_[1]);
     const dnnl::resampling_forward::primitive_desc description(

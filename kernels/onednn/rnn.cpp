@@ -200,7 +200,7 @@ class RecurrentNetwork final : public BoundOperation {
         scratchpad.get_size() > 0) {
       arguments_.push_back(bytes_tensor("scratchpad", Role::workspace, 0));
       lay_out(arguments_.back(), scratchpad);
-      executed_.workspace_bytes = arguments_.back().bytes;
+      execution_.workspace_bytes = arguments_.back().bytes;
       ids_.push_back(DNNL_ARG_SCRATCHPAD);
     }
     describe();
@@ -251,26 +251,26 @@ class RecurrentNetwork final : public BoundOperation {
     throw std::logic_error("rnn: no argument " + name);
   }
   void describe() {
-    executed_.algorithm = "standard";
-    executed_.implementation = timed_.impl_info_str();
-    executed_.storage = std::string(name(problem_.precision()));
+    execution_.algorithm = "standard";
+    execution_.implementation = timed_.impl_info_str();
+    execution_.storage = std::string(name(problem_.precision()));
     for (const char* name : {"weights_layer", "weights_iter"})
-      executed_.layout += fmt::format("{}{}={}", executed_.layout.empty() ? "" : " ", name,
-                                      layout_name(argument_desc(timed_, find_id(name))));
+      execution_.layout += fmt::format("{}{}={}", execution_.layout.empty() ? "" : " ", name,
+                                       layout_name(argument_desc(timed_, find_id(name))));
     // fpmath_mode::strict forbids to lower fp32, and accumulation is fp32 (Developer Guide,
     // "Primitive Attributes"). The instruction set in "brgemm:avx512_core_amx" is the one that its
     // matrix products were made for; "ref" calls a matrix product that it does not name.
-    executed_.compute =
-        problem_.precision() == Precision::fp32 || executed_.implementation.starts_with("brgemm:")
-            ? compute_type(problem_.precision(), executed_.implementation, false)
+    execution_.compute =
+        problem_.precision() == Precision::fp32 || execution_.implementation.starts_with("brgemm:")
+            ? compute_type(problem_.precision(), execution_.implementation, false)
             : "";
-    executed_.accumulate = std::string(name(DataType::fp32));
+    execution_.accumulate = std::string(name(DataType::fp32));
     // Forward in bf16 the states and r*h are bf16; gates and cell states are fp32 until they are
     // saved for a backward pass, which reads them in bf16.
     if (is_forward(problem_.direction()) && problem_.precision() == Precision::bf16 &&
-        executed_.implementation.starts_with("brgemm:"))
-      executed_.operand_roundings = 1;
-    executed_.evidence = "library";
+        execution_.implementation.starts_with("brgemm:"))
+      execution_.operand_roundings = 1;
+    execution_.evidence = "library";
   }
 
   RnnProblem problem_;

@@ -20,8 +20,8 @@ inline double variance_of_sum(double n, double squares, double value) {
 /// The tails and norms of docs/method-conv.md, for results of any type.
 class Bounds : public ErrorModel {
  public:
-  Bounds(Precision precision, const Executed& executed, DataType output, std::size_t samples)
-      : ErrorModel(precision, executed, samples) {
+  Bounds(Precision precision, const Execution& execution, DataType output, std::size_t samples)
+      : ErrorModel(precision, execution, samples) {
     u_out = unit_roundoff(output);
   }
   /// `variance`: of the errors before the result is rounded to its type.

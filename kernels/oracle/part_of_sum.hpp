@@ -7,7 +7,7 @@
 namespace assay::sums {
 
 /// a b, rounded: no compiler fuses it with an addition.
-ASSAY_ITEM double rounded_product(double a, double b) {
+ASSAY_ITEM double round_product(double a, double b) {
 #if defined(__CUDA_ARCH__)
   return __dmul_rn(a, b);
 #else
@@ -36,7 +36,7 @@ struct PartOfSum {
     for (std::int64_t number = first; number < last; ++number) {
       double a = 0, b = 0;
       if (!factors(in, table, i / parts, number, a, b)) continue;
-      const double product = rounded_product(a, b), size = std::fabs(product), next = sum + product;
+      const double product = round_product(a, b), size = std::fabs(product), next = sum + product;
       if (compensated != 0) {
         const double shift = next - sum;
         low += (sum - (next - shift)) + (product - shift) + std::fma(a, b, -product);

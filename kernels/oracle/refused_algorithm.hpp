@@ -15,11 +15,10 @@ namespace assay {
 
 /// Nothing if the algorithm of the case is auto or one of `known`. `remark`: "it has direct", or
 /// "".
-inline std::optional<Unsupported> refused_algorithm(const Options& options,
-                                                    std::string_view backend,
-                                                    std::initializer_list<std::string_view> known,
-                                                    std::string_view operation,
-                                                    std::string_view remark = "") {
+inline std::optional<Unsupported> refuse_algorithm(const Options& options, std::string_view backend,
+                                                   std::initializer_list<std::string_view> known,
+                                                   std::string_view operation,
+                                                   std::string_view remark = "") {
   const std::string algorithm = options.get("algorithm", "auto");
   if (algorithm == "auto" || std::ranges::find(known, algorithm) != known.end())
     return std::nullopt;

@@ -42,7 +42,7 @@ std::vector<std::int64_t> Marks::take() {
   return std::move(at_);
 }
 
-std::vector<std::int64_t> chosen_elements(const std::vector<std::int64_t>& extents,
+std::vector<std::int64_t> choose_elements(const std::vector<std::int64_t>& extents,
                                           const std::vector<std::vector<std::int64_t>>& marks,
                                           double each, double budget, std::uint64_t seed) {
   std::int64_t all = 1;

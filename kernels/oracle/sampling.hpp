@@ -30,7 +30,7 @@ class Marks {
 /// if they cost at most `budget`; else as many corners as fit, each mark of each dimension, and
 /// random elements; at least 16. An element costs `each` multiply-adds, and 32 more for finding its
 /// inputs and storing it, so that short sums do not give samples of millions.
-std::vector<std::int64_t> chosen_elements(const std::vector<std::int64_t>& extents,
+std::vector<std::int64_t> choose_elements(const std::vector<std::int64_t>& extents,
                                           const std::vector<std::vector<std::int64_t>>& marks,
                                           double each, double budget, std::uint64_t seed);
 

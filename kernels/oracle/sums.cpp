@@ -68,10 +68,10 @@ double variance_of_sum(double terms, bool truncates) {
   return truncates ? 4 * rounded + steps * steps / 3 : rounded;
 }
 
-bool drops_digits(Precision precision, const Executed& executed) {
-  if (is_fp8(precision) && executed.accumulate == truncating_fp22) return true;
+bool drops_digits(Precision precision, const Execution& execution) {
+  if (is_fp8(precision) && execution.accumulate == truncating_fp22) return true;
   const bool lends = precision == Precision::tf32 || size_of(storage(precision)) == 2;
-  return lends && executed.accumulate == truncating_fp32;
+  return lends && execution.accumulate == truncating_fp32;
 }
 
 int significand_bits(DataType type) {
@@ -112,14 +112,14 @@ double log_tail(double count, double mean_square, double largest, double limit) 
   return std::log(2.0) - limit * limit / (2 * (count * mean_square + largest * limit / 3));
 }
 
-int exact_magnitude(Precision precision, const Executed& executed, DataType in, double k,
+int exact_magnitude(Precision precision, const Execution& execution, DataType in, double k,
                     double scale, double added) {
   const DataType out = format(precision).output;
   // Sums stay below what the accumulator holds exactly, and results below what an fp32 or fp64
   // output does.
   double held = precision == Precision::int8
-                    ? std::ldexp(1, executed.accumulate == name(DataType::fp32) ? 24 : 31) - 1
-                    : 1 / ErrorModel::accumulator_roundoff(precision, executed);
+                    ? std::ldexp(1, execution.accumulate == name(DataType::fp32) ? 24 : 31) - 1
+                    : 1 / ErrorModel::accumulator_roundoff(precision, execution);
   const double most =
       is_integer(in) ? 63 : std::min(1024.0, std::ldexp(1, significand_bits(in) - 1));
   if (out == DataType::fp32 || out == DataType::fp64)
@@ -152,13 +152,13 @@ int full_magnitude(DataType type) {
   return type == DataType::u8 ? 127 : 63;
 }
 
-double ErrorModel::accumulator_roundoff(Precision precision, const Executed& executed) {
+double ErrorModel::accumulator_roundoff(Precision precision, const Execution& execution) {
   if (precision == Precision::int8) return 0;
   // The precision of a row is a promise: an accumulator coarser than the storage is held to the
   // storage's roundoff.
   const DataType usual = format(precision).accumulator;
-  if (is_fp8(precision) && executed.accumulate == truncating_fp22) return u_fp22;
-  const double u = unit_roundoff(type_or(executed.accumulate, usual));
+  if (is_fp8(precision) && execution.accumulate == truncating_fp22) return u_fp22;
+  const double u = unit_roundoff(type_or(execution.accumulate, usual));
   return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(format(precision).output));
 }
 
@@ -166,7 +166,7 @@ namespace {
 
 /// fp16 has subnormal results, to half their distance; those of fp32 and bf16, which no random data
 /// reach but a network's may, become 0 on some processors. int8 is exact.
-double smallest_steps(DataType output) {
+double find_smallest_steps(DataType output) {
   switch (output) {
     case DataType::fp16:
       return 0x1p-25;
@@ -180,27 +180,27 @@ double smallest_steps(DataType output) {
 
 }  // namespace
 
-double flushed(Precision precision, const Terms& terms) {
+double bound_flushed(Precision precision, const Terms& terms) {
   const DataType type = storage(precision);
   if (type != DataType::fp32 && type != DataType::bf16) return 0;
   return terms.subnormal + static_cast<double>(terms.count) * least_normal;
 }
 
-ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_t samples) {
+ErrorModel::ErrorModel(Precision precision, const Execution& execution, std::size_t samples) {
   exact = precision == Precision::int8;
-  u = accumulator_roundoff(precision, executed);
+  u = accumulator_roundoff(precision, execution);
   u_out = unit_roundoff(format(precision).output);
-  tiny = smallest_steps(format(precision).output);
+  tiny = find_smallest_steps(format(precision).output);
   deviations = most_deviations(samples);
   rounds_operands = precision == Precision::tf32;
-  truncates = drops_digits(precision, executed);
+  truncates = drops_digits(precision, execution);
   at_once = is_fp8(precision) ? fp8_products_at_once : products_at_once;
   // A claim widens the bound by what was derived at most, and where names of kernels or the library
   // show it.
-  if (const auto split = executed.numbers.find(partial_sums);
-      split != executed.numbers.end() && size_of(storage(precision)) == 2 &&
-      (executed.evidence == "trace" || executed.evidence == "library") &&
-      executed.accumulate == name(storage(precision))) {
+  if (const auto split = execution.numbers.find(partial_sums);
+      split != execution.numbers.end() && size_of(storage(precision)) == 2 &&
+      (execution.evidence == "trace" || execution.evidence == "library") &&
+      execution.accumulate == name(storage(precision))) {
     parts = std::clamp(split->second, 0.0, most_parts);
     u = unit_roundoff(DataType::fp32);
     truncates = true;

@@ -10,7 +10,7 @@
 
 namespace assay::sums {
 
-/// Name of an accumulator (Executed::accumulate) that has the digits of fp32 and truncates, as
+/// Name of an accumulator (Execution::accumulate) that has the digits of fp32 and truncates, as
 /// tensor cores do. _rz is CUDA's suffix for rounding towards zero.
 inline constexpr const char* truncating_fp32 = "fp32_rz";
 
@@ -19,8 +19,8 @@ inline constexpr const char* truncating_fp32 = "fp32_rz";
 inline constexpr const char* truncating_fp22 = "fp22_rz";
 inline constexpr double u_fp22 = 0x1p-14;
 
-/// The number of Executed that says into how many parts sums are split, about, which are stored and
-/// added in 16 bits (Executed::accumulate); the sum of a part is that of a tensor core.
+/// The number of Execution that says into how many parts sums are split, about, which are stored
+/// and added in 16 bits (Execution::accumulate); the sum of a part is that of a tensor core.
 inline constexpr const char* partial_sums = "partial_sums";
 /// More parts than these widen no bound.
 inline constexpr double most_parts = 32;
@@ -47,7 +47,7 @@ inline Terms of_any_data(Terms terms) {
 /// A sum may lose this where subnormal numbers become 0: the products of such factors, and each
 /// other product, or the sum that it is added to. Nothing of types whose products cannot become so
 /// small (fp16), or whose subnormal numbers are kept (fp64). Random data have no such products.
-double flushed(Precision precision, const Terms& terms);
+double bound_flushed(Precision precision, const Terms& terms);
 
 /// Sums products. The reference of fp64 problems must be more precise than fp64: `compensated` sums
 /// use Dot2, which is as precise as twice the precision (T. Ogita, S. M. Rump and S. Oishi,
@@ -87,7 +87,7 @@ DataType type_or(const std::string& name_of_type, DataType otherwise);
 /// The largest m such that sums of `k` products of integers in [-m, m] are exact in the arithmetic
 /// of `executed`, for inputs of type `in`; 0 if there is none. With `scale` and `added`, the
 /// results scale * sum + added * (an integer in [-m, m]) must be exact, too.
-int exact_magnitude(Precision precision, const Executed& executed, DataType in, double k,
+int exact_magnitude(Precision precision, const Execution& execution, DataType in, double k,
                     double scale = 1, double added = 0);
 
 /// Oracle::full_magnitude of an integer argument.
@@ -106,18 +106,18 @@ double variance_of_sum(double terms, bool truncates);
 double most_deviations(std::size_t samples);
 /// True if the accumulator truncates (truncating_fp32, truncating_fp22). False for fp32 and fp64,
 /// which do not allow it, whatever the backend reports.
-bool drops_digits(Precision precision, const Executed& executed);
+bool drops_digits(Precision precision, const Execution& execution);
 
 /// Error bounds of direct sums in any order.
 class ErrorModel : public SumBound {
  public:
   /// `samples`: number of outputs that are judged together. With more of them, the largest error is
   /// larger, and the norm varies less.
-  ErrorModel(Precision precision, const Executed& executed, std::size_t samples);
+  ErrorModel(Precision precision, const Execution& execution, std::size_t samples);
 
   /// Unit roundoff of the accumulator that `executed` reports, but at most that which the precision
   /// allows.
-  static double accumulator_roundoff(Precision precision, const Executed& executed);
+  static double accumulator_roundoff(Precision precision, const Execution& execution);
 };
 
 }  // namespace assay::sums

@@ -34,10 +34,10 @@ class PixelLossOracle final : public WholeOracle {
     return argument.name == "labels" || argument.name == "class_weights";
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const Pixels pixels = this->pixels(executed);
-    const sums::Bounds bounds = this->bounds(output, executed);
+    const Pixels pixels = this->pixels(execution);
+    const sums::Bounds bounds = this->bounds(output, execution);
     if (output.name == "diff_logits") {
       Logits logits(*this, pixels, inputs);
       for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -55,21 +55,21 @@ class PixelLossOracle final : public WholeOracle {
   }
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
-                                        const Executed& executed, bool) const override {
+                                        const Execution& execution, bool) const override {
     if (output.name != "diff_logits") return std::nullopt;
-    return make_formula(pixel_loss::DiffLogits{pixels(executed), bounds(output, executed)}, names(),
-                        table(inputs));
+    return make_formula(pixel_loss::DiffLogits{pixels(execution), bounds(output, execution)},
+                        names(), table(inputs));
   }
 
  private:
   static std::vector<std::string> names() { return {"logits", "labels"}; }
 
-  Pixels pixels(const Executed& executed) const {
+  Pixels pixels(const Execution& execution) const {
     return {problem_.shape().classes, plane_,
-            sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed)};
+            sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution)};
   }
-  sums::Bounds bounds(const TensorSpec& output, const Executed& executed) const {
-    return {problem_.precision(), executed, output.type, place(output.elements())};
+  sums::Bounds bounds(const TensorSpec& output, const Execution& execution) const {
+    return {problem_.precision(), execution, output.type, place(output.elements())};
   }
   /// The table that the formulas read.
   std::vector<double> table(const Inputs& inputs) const {

@@ -20,7 +20,7 @@ class PoolOracle final : public WholeOracle {
  public:
   explicit PoolOracle(const PoolProblem& problem) : problem_(problem) {}
 
-  int exact_magnitude(const Executed& executed) const override {
+  int exact_magnitude(const Execution& execution) const override {
     // The mean of integers is no integer.
     if (problem_.mode() == PoolMode::average) return 0;
     const PoolShape& s = problem_.shape();
@@ -31,15 +31,16 @@ class PoolOracle final : public WholeOracle {
             : 1;
     const DataType type = storage(problem_.precision());
     const double held =
-        std::min(1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed),
+        std::min(1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution),
                  std::ldexp(1, sums::significand_bits(type)));
     return static_cast<int>(std::min(largest_integer, std::floor(held / windows)));
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
-              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution,
+              bool exact, std::span<const std::int64_t> indices,
+              std::span<Expected> expected) const override {
     const std::int64_t plane = output.dims[2] * output.dims[3];
-    const pool::Pool all = settings(output, inputs, executed, exact);
+    const pool::Pool all = settings(output, inputs, execution, exact);
     std::optional<PlaneInputs> in;
     std::int64_t read = -1;
     for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -51,8 +52,8 @@ class PoolOracle final : public WholeOracle {
   }
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
-                                        const Executed& executed, bool exact) const override {
-    const pool::Pool all = settings(output, inputs, executed, exact);
+                                        const Execution& execution, bool exact) const override {
+    const pool::Pool all = settings(output, inputs, execution, exact);
     // Means have no src in the backward pass, whose code does not read it.
     if (backward())
       return make_formula(pool::DiffSrc{all}, {max() ? "src" : "diff_dst", "diff_dst"});
@@ -83,10 +84,10 @@ class PoolOracle final : public WholeOracle {
   bool backward() const { return problem_.direction() == PoolDirection::backward; }
   bool max() const { return problem_.mode() == PoolMode::max; }
 
-  pool::Pool settings(const TensorSpec& output, const Inputs& inputs, const Executed& executed,
+  pool::Pool settings(const TensorSpec& output, const Inputs& inputs, const Execution& execution,
                       bool exact) const {
     const PoolShape& s = problem_.shape();
-    return {sums::ErrorModel(problem_.precision(), executed, place(output.elements())),
+    return {sums::ErrorModel(problem_.precision(), execution, place(output.elements())),
             {s.ih, s.oh, s.kh, s.sh, s.ph},
             {s.iw, s.ow, s.kw, s.sw, s.pw},
             max(),

@@ -21,11 +21,11 @@ std::int64_t outputs(const Axis& axis) {
   return (axis.in + 2 * axis.padding - axis.taps) / axis.step + 1;
 }
 
-Axis checked(Axis axis, char dimension, bool given, const DescriptorComplaint& complain) {
+Axis check_axis(Axis axis, char dimension, bool has_fields, const DescriptorComplaint& complain) {
   if (axis.padding >= axis.taps)
     complain("p{} is {} (a window of k{} = {} would lie outside of src). Use less than k{}.",
              dimension, axis.padding, dimension, axis.taps, dimension);
-  if (!given) {
+  if (!has_fields) {
     if (axis.in + 2 * axis.padding < axis.taps)
       complain("k{} is {} (larger than src with its padding). Use at most {}.", dimension,
                axis.taps, axis.in + 2 * axis.padding);
@@ -66,15 +66,15 @@ PoolShape parse_pool(const std::string& descriptor) {
   s.sh = value("sh", 1);
   s.ph = value("ph", 0);
   const Axis h =
-      checked({s.ih, value("oh", 0), s.kh, s.sh, s.ph}, 'h', fields.contains("oh"), complain);
+      check_axis({s.ih, value("oh", 0), s.kh, s.sh, s.ph}, 'h', fields.contains("oh"), complain);
   s.oh = h.out;
   s.iw = value("iw", s.ih);
   s.kw = value("kw", s.kh);
   s.sw = value("sw", s.sh);
   s.pw = value("pw", s.ph);
   const bool square = s.iw == s.ih && s.kw == s.kh && s.sw == s.sh && s.pw == s.ph;
-  const Axis w = checked({s.iw, value("ow", square ? s.oh : 0), s.kw, s.sw, s.pw}, 'w',
-                         fields.contains("ow") || square, complain);
+  const Axis w = check_axis({s.iw, value("ow", square ? s.oh : 0), s.kw, s.sw, s.pw}, 'w',
+                            fields.contains("ow") || square, complain);
   s.ow = w.out;
   for (const auto& [in_h, in_w] : {std::pair{s.ih, s.iw}, std::pair{s.oh, s.ow}})
     product({{"mb", s.mb}, {"ic", s.ic}, {"height", in_h}, {"width", in_w}, {"element size", 8}},

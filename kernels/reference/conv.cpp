@@ -61,11 +61,11 @@ class DirectConvolution final : public PlainOperation {
     sums_ = widest * static_cast<std::size_t>(block_);
     scratch_.resize(static_cast<std::size_t>(threads_));
     // The runner allocates it, after it has seen that there is enough memory for everything.
-    executed_.workspace_bytes = scratch_.size() * scratch_values() * sizeof(double);
-    arguments_.push_back(bytes_tensor("scratchpad", Role::workspace, executed_.workspace_bytes));
-    executed_.implementation = "direct loop";
+    execution_.workspace_bytes = scratch_.size() * scratch_values() * sizeof(double);
+    arguments_.push_back(bytes_tensor("scratchpad", Role::workspace, execution_.workspace_bytes));
+    execution_.implementation = "direct loop";
     if (arguments_[0].type != DataType::u8)
-      executed_.storage = std::string(name(arguments_[0].type));
+      execution_.storage = std::string(name(arguments_[0].type));
   }
 
   void bind(std::span<Tensor* const> tensors) override {

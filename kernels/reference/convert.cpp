@@ -12,10 +12,10 @@ class PlainConversion final : public PlainOperation {
  public:
   PlainConversion(const ConvertProblem& problem, int threads)
       : PlainOperation(problem, threads), n_(problem.elements()) {
-    executed_.implementation = "reference loops";
-    executed_.storage = std::string(name(arguments_[0].type));
-    executed_.compute = executed_.accumulate = std::string(name(arguments_[1].type));
-    executed_.evidence = "requested";
+    execution_.implementation = "reference loops";
+    execution_.storage = std::string(name(arguments_[0].type));
+    execution_.compute = execution_.accumulate = std::string(name(arguments_[1].type));
+    execution_.evidence = "requested";
   }
   void run(Stream&) override {
 #pragma omp parallel for schedule(static) num_threads(threads_)

@@ -25,8 +25,8 @@ class Factorization : public PlainOperation {
  public:
   Factorization(const LinalgProblem& problem, int threads, const std::string& type)
       : PlainOperation(problem, threads), shape_(problem.shape()) {
-    executed_.implementation = fmt::format("Eigen {}.{}.{} {}", EIGEN_WORLD_VERSION,
-                                           EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, type);
+    execution_.implementation = fmt::format("Eigen {}.{}.{} {}", EIGEN_WORLD_VERSION,
+                                            EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, type);
   }
 
   void bind(std::span<Tensor* const> tensors) override {

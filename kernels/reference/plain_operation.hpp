@@ -21,12 +21,12 @@ class PlainOperation : public BoundOperation {
   template <class P>
   PlainOperation(const P& problem, int threads, std::string layout = "rows")
       : BoundOperation(problem.tensors()), threads_(threads) {
-    executed_.algorithm = "direct";
-    executed_.implementation = "plain loop";
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate = std::string(name(DataType::fp64));
-    executed_.layout = std::move(layout);
-    executed_.evidence = "library";
+    execution_.algorithm = "direct";
+    execution_.implementation = "plain loop";
+    execution_.storage = std::string(name(problem.precision()));
+    execution_.compute = execution_.accumulate = std::string(name(DataType::fp64));
+    execution_.layout = std::move(layout);
+    execution_.evidence = "library";
   }
 
   /// The elements of an argument from `first` on.

@@ -32,7 +32,7 @@ class PlainResize final : public PlainOperation {
  public:
   PlainResize(const ResizeProblem& problem, int threads)
       : PlainOperation(problem, threads, "nchw"), problem_(problem) {
-    executed_.numbers[coordinate_roundings] = 3;  // the quotient, its distance from 1/2, and 1 - w
+    execution_.numbers[coordinate_roundings] = 3;  // the quotient, its distance from 1/2, and 1 - w
   }
 
   void run(Stream&) override {

@@ -23,13 +23,13 @@ class ReferenceRnn final : public PlainOperation {
     const auto add = [&](const char* name, Role role, std::int64_t values) {
       const std::size_t bytes = static_cast<std::size_t>(values) * sizeof(double);
       arguments_.push_back(bytes_tensor(name, role, bytes));
-      if (role == Role::workspace) executed_.workspace_bytes += bytes;
+      if (role == Role::workspace) execution_.workspace_bytes += bytes;
     };
     add("states", forward ? Role::workspace : Role::saved, plan_.states);
     add("weights", Role::workspace, plan_.scratch);
-    executed_.algorithm = "standard";
-    executed_.implementation = "loop over steps";
-    if (size_of(storage(problem.precision())) == 2) executed_.operand_roundings = 0;
+    execution_.algorithm = "standard";
+    execution_.implementation = "loop over steps";
+    if (size_of(storage(problem.precision())) == 2) execution_.operand_roundings = 0;
   }
 
   void bind(std::span<Tensor* const> tensors) override {

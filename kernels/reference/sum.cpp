@@ -12,8 +12,8 @@ class PlainSum final : public PlainOperation {
  public:
   PlainSum(const SumProblem& problem, int threads)
       : PlainOperation(problem, threads), n_(problem.elements()) {
-    executed_.implementation = "reference loops";
-    executed_.evidence = "requested";
+    execution_.implementation = "reference loops";
+    execution_.evidence = "requested";
   }
   void run(Stream&) override {
     const std::size_t to = arguments_.size() == 2 ? 0 : 2;  // in place, or not

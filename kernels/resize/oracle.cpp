@@ -26,23 +26,24 @@ class ResizeOracle final : public WholeOracle {
 
   /// Integers, if all weights are multiples of 2^-bits, and sums of the weights of one output times
   /// an integer need no more bits than the accumulator has.
-  int exact_magnitude(const Executed& executed) const override {
-    const resize::Resize all = settings({}, executed, true);
-    const bool computed = executed.numbers.contains(coordinate_roundings);
+  int exact_magnitude(const Execution& execution) const override {
+    const resize::Resize all = settings({}, execution, true);
+    const bool computed = execution.numbers.contains(coordinate_roundings);
     const int rows = bits(all.y, computed), columns = bits(all.x, computed);
     if (rows < 0 || columns < 0) return 0;
     const DataType type = storage(problem_.precision());
     const double total = backward() ? total_weight(all.y) * total_weight(all.x) : 1,
-                 u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+                 u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     double most = std::min(std::ldexp(1 / u, -rows - columns) / total,
                            std::ldexp(1, sums::significand_bits(type)));
     if (type == DataType::fp16) most = std::min(most, 65504 / total);
     return static_cast<int>(std::min(largest_resized_integer, std::floor(most)));
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
-              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const resize::Resize all = settings(inputs, executed, exact);
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution,
+              bool exact, std::span<const std::int64_t> indices,
+              std::span<Expected> expected) const override {
+    const resize::Resize all = settings(inputs, execution, exact);
     const std::int64_t width = output.dims[3], height = output.dims[2];
     RowInputs in(inputs.find(backward() ? "diff_dst" : "src")->second);
     std::int64_t last = -1;
@@ -61,8 +62,8 @@ class ResizeOracle final : public WholeOracle {
   }
 
   std::optional<ElementFormula> formula(const TensorSpec&, const Inputs& inputs,
-                                        const Executed& executed, bool exact) const override {
-    const resize::Resize all = settings(inputs, executed, exact);
+                                        const Execution& execution, bool exact) const override {
+    const resize::Resize all = settings(inputs, execution, exact);
     if (backward()) return make_formula(resize::DiffSrc{all}, {"diff_dst"});
     return make_formula(resize::Dst{all}, {"src"});
   }
@@ -71,34 +72,34 @@ class ResizeOracle final : public WholeOracle {
   /// The rows of the input to which a row of the output belongs.
   class RowInputs {
    public:
-    explicit RowInputs(const Values& input) : of_(input) {}
+    explicit RowInputs(const Values& input) : input_(input) {}
     void load(std::int64_t first, std::int64_t last) {
       first_ = first;
       values_.resize(place(last - first));
-      of_.fill(first, values_);
+      input_.fill(first, values_);
     }
     double operator()(int, std::int64_t i) const { return values_[place(i - first_)]; }
 
    private:
-    const Values& of_;
+    const Values& input_;
     std::int64_t first_ = 0;
     std::vector<double> values_;
   };
 
   bool backward() const { return problem_.direction() == ResizeDirection::backward; }
 
-  resize::Resize settings(const Inputs& inputs, const Executed& executed, bool exact) const {
+  resize::Resize settings(const Inputs& inputs, const Execution& execution, bool exact) const {
     const ResizeShape& s = problem_.shape();
     const bool aligned = problem_.coordinates() == ResizeCoordinates::aligned;
     const TensorSpec output = problem_.tensors().back();
     const auto input = inputs.find(backward() ? "diff_dst" : "src");
-    const auto claim = executed.numbers.find(coordinate_roundings);
-    const double roundings = claim == executed.numbers.end() || exact
+    const auto claim = execution.numbers.find(coordinate_roundings);
+    const double roundings = claim == execution.numbers.end() || exact
                                  ? 0
                                  : std::clamp(claim->second, 0.0, most_coordinate_roundings),
                  drift = roundings *
-                         sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
-    return {sums::ErrorModel(problem_.precision(), executed, place(output.elements())),
+                         sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
+    return {sums::ErrorModel(problem_.precision(), execution, place(output.elements())),
             {s.ih, s.oh, aligned, drift},
             {s.iw, s.ow, aligned, drift},
             exact,

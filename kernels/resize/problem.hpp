@@ -73,7 +73,7 @@ class ResizeProblem final : public ShapedProblem<ResizeProblem, ResizeShape> {
   ResizeCoordinates coordinates_;
 };
 
-/// The number of Executed that says how many roundings a backend makes in computing a coordinate
+/// The number of Execution that says how many roundings a backend makes in computing a coordinate
 /// in its accumulator's type. 0: weights are quotients of integers, rounded once.
 inline constexpr const char* coordinate_roundings = "coordinate_roundings";
 

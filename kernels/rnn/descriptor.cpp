@@ -60,7 +60,7 @@ void read_short(RnnShape& shape, const std::string& text, const DescriptorCompla
 
 /// "l1t25mb64sic1024slc1024dhc1024dic1024"
 void read_benchdnn(RnnShape& shape, const std::string& text, const DescriptorComplaint& complain) {
-  std::map<std::string, std::int64_t> given;
+  std::map<std::string, std::int64_t> numbers;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t digits = at;
     while (digits < text.size() && text[digits] >= 'a' && text[digits] <= 'z') ++digits;
@@ -69,23 +69,23 @@ void read_benchdnn(RnnShape& shape, const std::string& text, const DescriptorCom
     const std::string field = text.substr(at, digits - at);
     static const std::vector<std::string> known{"l", "t", "mb", "sic", "slc", "dhc", "dic"};
     if (std::find(known.begin(), known.end(), field) == known.end())
-      complain("{}", unknown_name("field", field, known));
+      complain("{}", explain_unknown_name("field", field, known));
     std::int64_t value = 0;
     set_once(value, number(text.substr(digits, end - digits), field, complain), field, complain);
-    if (!given.emplace(field, value).second) complain("{} is given twice. Give it once.", field);
+    if (!numbers.emplace(field, value).second) complain("{} is given twice. Give it once.", field);
     at = end;
   }
   for (const char* field : {"t", "mb", "dhc"})
-    if (!given.contains(field)) complain("{} is missing. Give for example {}64.", field, field);
-  shape.layers = given.contains("l") ? given["l"] : 1;
-  shape.steps = given["t"];
-  shape.batch = given["mb"];
-  shape.hidden = given["dhc"];
-  if (given.contains("slc")) shape.input = given["slc"];
+    if (!numbers.contains(field)) complain("{} is missing. Give for example {}64.", field, field);
+  shape.layers = numbers.contains("l") ? numbers["l"] : 1;
+  shape.steps = numbers["t"];
+  shape.batch = numbers["mb"];
+  shape.hidden = numbers["dhc"];
+  if (numbers.contains("slc")) shape.input = numbers["slc"];
   for (const char* field : {"sic", "dic"})
-    if (given.contains(field) && given[field] != shape.hidden)
-      complain("{} is {}, but dhc is {} (there is no projection). Give {}{}.", field, given[field],
-               shape.hidden, field, shape.hidden);
+    if (numbers.contains(field) && numbers[field] != shape.hidden)
+      complain("{} is {}, but dhc is {} (there is no projection). Give {}{}.", field,
+               numbers[field], shape.hidden, field, shape.hidden);
 }
 
 }  // namespace

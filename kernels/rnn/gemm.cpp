@@ -169,8 +169,8 @@ void add_four(const double* a, std::int64_t lda, const T* b, std::int64_t ldb, s
 
 /// One or two rows: each row of b is read once from one end to the other, as memory likes it.
 template <int kRows, class T>
-void few_rows(std::int64_t width, std::int64_t k, const double* a, std::int64_t lda, const T* b,
-              std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
+void multiply_few_rows(std::int64_t width, std::int64_t k, const double* a, std::int64_t lda,
+                       const T* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
   for (std::int64_t r = 0; r < kRows && !add; ++r) std::fill_n(c + r * ldc, width, 0.0);
   std::int64_t i = 0;
   for (; i + 4 <= k; i += 4) add_four<kRows>(a + i, lda, b + i * ldb, ldb, width, c, ldc);
@@ -192,8 +192,9 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, st
         quotient_up(quotient_up(n, threads), fewest_columns) * fewest_columns, narrow_columns);
 #pragma omp parallel for schedule(static) if (worthwhile)
     for (std::int64_t first = 0; first < n; first += columns)
-      (m == 1 ? few_rows<1, T> : few_rows<2, T>)(std::min(columns, n - first), k, a, lda, b + first,
-                                                 ldb, c + first, ldc, add);
+      (m == 1 ? multiply_few_rows<1, T> : multiply_few_rows<2, T>)(std::min(columns, n - first), k,
+                                                                   a, lda, b + first, ldb,
+                                                                   c + first, ldc, add);
     return;
   }
   // Each thread has as many tiles as any other.

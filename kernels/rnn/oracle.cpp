@@ -35,7 +35,7 @@ class Bounds {
     most_ = sums::most_deviations(samples);
     norm_ = margin * (1.5 + most_ / std::sqrt(count));
   }
-  Expected operator()(const Uncertain& number) const {
+  Expected operator()(const UncertainNumber& number) const {
     const double deviation = std::sqrt(number.variance), size = std::abs(number.value);
     const double most = most_ * deviation, typical = norm_ * deviation;
     return {number.value, most + u_ * (size + most) + tiny_,
@@ -79,7 +79,7 @@ class RnnOracle final : public Oracle {
     } else if (is_weights(output)) {
       extent = output.dims[2];
       width *= output.dims[3];
-      chosen = compared_rows(problem_, extent);
+      chosen = choose_compared_rows(problem_, extent);
     } else {
       chosen = batch_rows(budget, seed);
     }
@@ -93,13 +93,14 @@ class RnnOracle final : public Oracle {
     return indices;
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Bounds bounds(output.type, indices.size());
     remember(inputs);
-    const Products products{
-        problem_.precision() == Precision::tf32, sums::drops_digits(problem_.precision(), executed),
-        executed.operand_roundings != 0, !executed.operand_roundings, stored_sums(executed)};
+    const Products products{problem_.precision() == Precision::tf32,
+                            sums::drops_digits(problem_.precision(), execution),
+                            execution.operand_roundings != 0, !execution.operand_roundings,
+                            stored_sums(execution)};
     if (is_weights(output)) {
       if (!known_->weights)
         known_->weights =
@@ -132,9 +133,9 @@ class RnnOracle final : public Oracle {
 
  private:
   /// The bound is derived for up to two roundings, in 16-bit tensors.
-  int stored_sums(const Executed& executed) const {
-    const auto entry = executed.numbers.find(rounds_gate_sums);
-    if (entry == executed.numbers.end() || size_of(storage(problem_.precision())) != 2) return 0;
+  int stored_sums(const Execution& execution) const {
+    const auto entry = execution.numbers.find(rounds_gate_sums);
+    if (entry == execution.numbers.end() || size_of(storage(problem_.precision())) != 2) return 0;
     return entry->second >= 2 ? 2 : entry->second >= 1 ? 1 : 0;
   }
   bool has_weight_gradients() const {
@@ -183,8 +184,8 @@ class RnnOracle final : public Oracle {
   }
 
   /// `outer`: of the dimensions before the batch, a step or a layer and direction.
-  Uncertain value(const std::string& name, std::int64_t outer, std::int64_t row,
-                  std::int64_t at) const {
+  UncertainNumber value(const std::string& name, std::int64_t outer, std::int64_t row,
+                        std::int64_t at) const {
     const RnnShape& s = problem_.shape();
     const Recurrence& rows = *known_->rows;
     const auto count = static_cast<std::int64_t>(rows.rows().size());
@@ -201,7 +202,7 @@ class RnnOracle final : public Oracle {
     throw std::logic_error("rnn oracle: no output " + name);
   }
 
-  Uncertain weight(const TensorSpec& output, std::int64_t index) const {
+  UncertainNumber weight(const TensorSpec& output, std::int64_t index) const {
     const RnnShape& s = problem_.shape();
     const WeightGradients& all = *known_->weights;
     if (output.name == "diff_bias") {

@@ -128,7 +128,7 @@ class RnnProblem final : public ShapedProblem<RnnProblem, RnnShape> {
   RnnDirection direction_;
 };
 
-/// The number of Executed that says how many sums of a gate (over inputs, over states) are rounded
+/// The number of Execution that says how many sums of a gate (over inputs, over states) are rounded
 /// to 16 bits before its function; none without it.
 inline constexpr const char* rounds_gate_sums = "gate_sum_roundings";
 

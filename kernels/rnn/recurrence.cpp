@@ -21,7 +21,7 @@ void reverse_blocks(std::span<double> values, std::int64_t blocks) {
 }
 
 /// 0 where nothing is stored in 16 bits.
-double stored_roundoff(Precision precision, bool stores) {
+double find_stored_roundoff(Precision precision, bool stores) {
   const DataType type = storage(precision);
   return stores && size_of(type) == 2 ? unit_roundoff(type) : 0;
 }
@@ -74,9 +74,9 @@ Recurrence::Recurrence(const RnnProblem& problem, const Parameters& parameters,
       inputs_(inputs),
       products_(products),
       shape_(problem.shape()),
-      u_operands_(stored_roundoff(problem.precision(), products.stores_operands)),
-      u_others_(stored_roundoff(problem.precision(), products.stores_others)),
-      u_sums_(stored_roundoff(problem.precision(), products.stored_sums > 0)),
+      u_operands_(find_stored_roundoff(problem.precision(), products.stores_operands)),
+      u_others_(find_stored_roundoff(problem.precision(), products.stores_others)),
+      u_sums_(find_stored_roundoff(problem.precision(), products.stored_sums > 0)),
       walks_(place(shape_.layers * shape_.directions)),
       between_(place(shape_.layers + 1)) {
   select(std::move(rows));
@@ -259,42 +259,42 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
       const auto sum = [&](std::int64_t g) {
         return sums_[(r * G + g) * H + j] + exact(bias[place(g * H + j)]);
       };
-      const auto keep = [&](std::int64_t g, const Uncertain& value) {
-        walk.gates.set(((k * R + r) * G + g) * H + j, stored(value, u_others_));
+      const auto keep = [&](std::int64_t g, const UncertainNumber& value) {
+        walk.gates.set(((k * R + r) * G + g) * H + j, round_stored(value, u_others_));
       };
-      const auto becomes = [&](const Uncertain& h) {
-        walk.h.set(next + i, stored(h, u_operands_));
+      const auto becomes = [&](const UncertainNumber& h) {
+        walk.h.set(next + i, round_stored(h, u_operands_));
       };
       switch (cell) {
         case RnnCell::vanilla_relu: {  // keeps the sum: its sign may be uncertain
           walk.gates.set(((k * R + r) * G) * H + j, sum(0));
-          becomes(rectified(sum(0)));
+          becomes(rectify(sum(0)));
           break;
         }
         case RnnCell::vanilla_tanh: {
-          const Uncertain h = hyperbolic(sum(0));
+          const UncertainNumber h = hyperbolic(sum(0));
           keep(0, h);
           becomes(h);
           break;
         }
         case RnnCell::lstm: {
-          const Uncertain in = logistic(sum(0)), forget = logistic(sum(1)),
-                          fresh = hyperbolic(sum(2)), out = logistic(sum(3)),
-                          c = forget * walk.c[from + i] + in * fresh;
+          const UncertainNumber in = logistic(sum(0)), forget = logistic(sum(1)),
+                                fresh = hyperbolic(sum(2)), out = logistic(sum(3)),
+                                c = forget * walk.c[from + i] + in * fresh;
           keep(0, in), keep(1, forget), keep(2, fresh), keep(3, out);
-          walk.c.set(next + i, stored(c, u_others_));
+          walk.c.set(next + i, round_stored(c, u_others_));
           becomes(out * hyperbolic(c));
           break;
         }
         case RnnCell::gru: {
-          const Uncertain update = logistic(sum(0)), reset = logistic(sum(1));
+          const UncertainNumber update = logistic(sum(0)), reset = logistic(sum(1));
           keep(0, update), keep(1, reset);
-          walk.aside.set(from + i, stored(reset * walk.h[from + i], u_operands_));
+          walk.aside.set(from + i, round_stored(reset * walk.h[from + i], u_operands_));
           break;
         }
         case RnnCell::gru_lbr: {
-          const Uncertain update = logistic(sum(0)), reset = logistic(sum(1)),
-                          fresh = hyperbolic(sum(2) + reset * walk.aside[from + i]);
+          const UncertainNumber update = logistic(sum(0)), reset = logistic(sum(1)),
+                                fresh = hyperbolic(sum(2) + reset * walk.aside[from + i]);
           keep(0, update), keep(1, reset), keep(2, fresh);
           becomes(fresh + update * (walk.h[from + i] - fresh));
           break;
@@ -312,11 +312,11 @@ void Recurrence::finish_gru(Walk& walk, std::int64_t at, std::int64_t k) {
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {
       const std::int64_t i = from + r * H + j, gate = ((k * R + r) * 3) * H + j;
-      const Uncertain fresh =
+      const UncertainNumber fresh =
           hyperbolic(sums_[(r * 3 + 2) * H + j] + exact(bias[place(2 * H + j)]));
-      walk.gates.set(gate + 2 * H, stored(fresh, u_others_));
-      const Uncertain h = fresh + walk.gates[gate] * (walk.h[i] - fresh);
-      walk.h.set(i + R * H, stored(h, u_operands_));
+      walk.gates.set(gate + 2 * H, round_stored(fresh, u_others_));
+      const UncertainNumber h = fresh + walk.gates[gate] * (walk.h[i] - fresh);
+      walk.h.set(i + R * H, round_stored(h, u_operands_));
     }
 }
 

@@ -31,10 +31,10 @@ struct Parameters {
 /// Gives a vector elements that nothing has written: the threads that write them first get their
 /// memory from the system, gigabytes of long sequences, which one thread would need seconds for.
 template <class T>
-struct Unwritten : std::allocator<T> {
-  Unwritten() = default;
+struct UninitialisedAllocator : std::allocator<T> {
+  UninitialisedAllocator() = default;
   template <class Other>
-  Unwritten(const Unwritten<Other>&) {}
+  UninitialisedAllocator(const UninitialisedAllocator<Other>&) {}
   template <class Other, class... From>
   void construct(Other* at, From&&... from) {
     if constexpr (sizeof...(From) == 0)
@@ -43,7 +43,7 @@ struct Unwritten : std::allocator<T> {
       ::new (static_cast<void*>(at)) Other(std::forward<From>(from)...);
   }
 };
-using Numbers = std::vector<double, Unwritten<double>>;
+using Numbers = std::vector<double, UninitialisedAllocator<double>>;
 
 /// An array of numbers with variances. The values are contiguous, as products need them.
 struct Field {
@@ -58,11 +58,11 @@ struct Field {
 #pragma omp parallel for if (count > worth_threads)
     for (std::int64_t i = 0; i < count; ++i) set(i, {});
   }
-  Uncertain operator[](std::int64_t at) const {
+  UncertainNumber operator[](std::int64_t at) const {
     const auto i = static_cast<std::size_t>(at);
     return {value[i], variance[i]};
   }
-  void set(std::int64_t at, const Uncertain& to) {
+  void set(std::int64_t at, const UncertainNumber& to) {
     const auto i = static_cast<std::size_t>(at);
     value[i] = to.value;
     variance[i] = to.variance;
@@ -135,7 +135,7 @@ class Recurrence {
   double noise(const Field& a, std::int64_t first, std::int64_t count) const;
   Field state(const char* name, std::int64_t layer, std::int64_t direction) const;
   void read_sequence(const char* name, std::int64_t width, Field& to) const;
-  static Uncertain exact(double value) { return {value, 0}; }
+  static UncertainNumber exact(double value) { return {value, 0}; }
 
   const RnnProblem& problem_;
   const Parameters& parameters_;

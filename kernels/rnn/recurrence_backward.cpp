@@ -43,7 +43,7 @@ void Recurrence::add_diff_inputs(const Walk& walk, std::int64_t layer, std::int6
     for (std::int64_t k = 0; k < T; ++k)
       for (std::int64_t i = 0; i < R * H; ++i) {
         const std::int64_t to = time(k, direction) * R * H + i;
-        Uncertain sum = below[to];
+        UncertainNumber sum = below[to];
         for (std::int64_t g = 0; g < G; ++g)
           sum = sum + walk.diff()[((k * R + i / H) * G + g) * H + i % H];
         below.set(to, sum);
@@ -82,9 +82,9 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
     for (std::int64_t r = 0; r < R; ++r)
       for (std::int64_t j = 0; j < H; ++j)
         diff_h_.set(r * H + j,
-                    stored(diff_h_[r * H + j] +
-                               above[((time(k, direction) * R + r) * D + direction) * H + j],
-                           u_others_));
+                    round_stored(diff_h_[r * H + j] +
+                                     above[((time(k, direction) * R + r) * D + direction) * H + j],
+                                 u_others_));
     arriving_.clear(R * H);
     backward_step(walk, k);
     const std::int64_t from = k * R * G * H, stride = G * H;
@@ -114,10 +114,10 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
       const std::int64_t i = r * H + j, before = k * R * H + i, after = before + R * H,
                          first = ((k * R + r) * G) * H + j;
       const auto gate = [&](std::int64_t g) { return walk.gates[first + g * H]; };
-      const auto keep = [&](std::int64_t g, const Uncertain& value) {
-        walk.gates.set(first + g * H, stored(value, u_operands_));
+      const auto keep = [&](std::int64_t g, const UncertainNumber& value) {
+        walk.gates.set(first + g * H, round_stored(value, u_operands_));
       };
-      const Uncertain dh = diff_h_[i];
+      const UncertainNumber dh = diff_h_[i];
       switch (shape_.cell) {
         case RnnCell::vanilla_relu:
           keep(0, dh * slope_of_rectified(gate(0)));
@@ -126,26 +126,26 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
           keep(0, dh * slope_of_tanh(gate(0)));
           break;
         case RnnCell::lstm: {
-          const Uncertain in = gate(0), forget = gate(1), fresh = gate(2), out = gate(3),
-                          bent = hyperbolic(walk.c[after]),
-                          dc = diff_c_[i] + dh * out * slope_of_tanh(bent);
+          const UncertainNumber in = gate(0), forget = gate(1), fresh = gate(2), out = gate(3),
+                                bent = hyperbolic(walk.c[after]),
+                                dc = diff_c_[i] + dh * out * slope_of_tanh(bent);
           keep(0, dc * fresh * slope_of_logistic(in));
           keep(1, dc * walk.c[before] * slope_of_logistic(forget));
           keep(2, dc * in * slope_of_tanh(fresh));
           keep(3, dh * bent * slope_of_logistic(out));
-          diff_c_.set(i, stored(dc * forget, u_others_));
+          diff_c_.set(i, round_stored(dc * forget, u_others_));
           break;
         }
         case RnnCell::gru:
         case RnnCell::gru_lbr: {
-          const Uncertain update = gate(0), reset = gate(1), fresh = gate(2),
-                          dz = dh * (1.0 - update) * slope_of_tanh(fresh);
+          const UncertainNumber update = gate(0), reset = gate(1), fresh = gate(2),
+                                dz = dh * (1.0 - update) * slope_of_tanh(fresh);
           keep(0, dh * (walk.h[before] - fresh) * slope_of_logistic(update));
           keep(2, dz);
           arriving_.set(i, dh * update);
           if (shape_.cell == RnnCell::gru) break;
           keep(1, dz * walk.aside[before] * slope_of_logistic(reset));
-          walk.aside.set(before, stored(dz * reset, u_operands_));
+          walk.aside.set(before, round_stored(dz * reset, u_operands_));
           break;
         }
       }
@@ -160,9 +160,10 @@ void Recurrence::finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k
 #pragma omp parallel for if (R * H > worth_threads_of_cells)
   for (std::int64_t i = 0; i < R * H; ++i) {
     const std::int64_t gate = ((k * R + i / H) * 3 + 1) * H + i % H;
-    const Uncertain reset = walk.gates[gate];
+    const UncertainNumber reset = walk.gates[gate];
     walk.gates.set(
-        gate, stored(product_[i] * walk.h[k * R * H + i] * slope_of_logistic(reset), u_operands_));
+        gate,
+        round_stored(product_[i] * walk.h[k * R * H + i] * slope_of_logistic(reset), u_operands_));
     arriving_.set(i, arriving_[i] + product_[i] * reset);
   }
 }

@@ -34,29 +34,29 @@ struct Products {
   }
 };
 
-struct Uncertain {
+struct UncertainNumber {
   double value = 0, variance = 0;
 };
 
-inline Uncertain rounded(double value, double variance) {
+inline UncertainNumber rounded(double value, double variance) {
   return {value, variance + compute_variance(u_fp32, value)};
 }
-inline Uncertain operator+(const Uncertain& a, const Uncertain& b) {
+inline UncertainNumber operator+(const UncertainNumber& a, const UncertainNumber& b) {
   return rounded(a.value + b.value, a.variance + b.variance);
 }
-inline Uncertain operator-(const Uncertain& a, const Uncertain& b) {
+inline UncertainNumber operator-(const UncertainNumber& a, const UncertainNumber& b) {
   return rounded(a.value - b.value, a.variance + b.variance);
 }
-inline Uncertain operator*(const Uncertain& a, const Uncertain& b) {
+inline UncertainNumber operator*(const UncertainNumber& a, const UncertainNumber& b) {
   return rounded(a.value * b.value,
                  a.value * a.value * b.variance + b.value * b.value * a.variance);
 }
-inline Uncertain operator-(double a, const Uncertain& b) {
+inline UncertainNumber operator-(double a, const UncertainNumber& b) {
   return rounded(a - b.value, b.variance);
 }
 
 /// The number rounded to a type with the unit roundoff `u` (0: not rounded).
-inline Uncertain stored(const Uncertain& a, double u) {
+inline UncertainNumber round_stored(const UncertainNumber& a, double u) {
   return {a.value, a.variance + compute_variance(u, a.value)};
 }
 
@@ -66,23 +66,23 @@ inline double variance_of_storing(double u, double value) {
   return value == 0 ? 0 : compute_variance(u, std::ldexp(1.0, std::ilogb(value)));
 }
 
-inline Uncertain logistic(const Uncertain& z) {
+inline UncertainNumber logistic(const UncertainNumber& z) {
   const double y = 1 / (1 + std::exp(-z.value)), slope = y * (1 - y);
   return {y, slope * slope * z.variance + compute_variance(u_function, y)};
 }
-inline Uncertain hyperbolic(const Uncertain& z) {
+inline UncertainNumber hyperbolic(const UncertainNumber& z) {
   const double y = std::tanh(z.value), slope = 1 - y * y;
   return {y, slope * slope * z.variance + compute_variance(u_function, y)};
 }
-inline Uncertain rectified(const Uncertain& z) {
+inline UncertainNumber rectify(const UncertainNumber& z) {
   return {std::max(z.value, 0.0), z.value > 0 ? z.variance : z.variance / 2};
 }
 
 /// Derivatives, from the values of the functions.
-inline Uncertain slope_of_logistic(const Uncertain& y) { return y * (1.0 - y); }
-inline Uncertain slope_of_tanh(const Uncertain& y) { return 1.0 - y * y; }
+inline UncertainNumber slope_of_logistic(const UncertainNumber& y) { return y * (1.0 - y); }
+inline UncertainNumber slope_of_tanh(const UncertainNumber& y) { return 1.0 - y * y; }
 /// The derivative of max(z, 0). If z is not larger than its error, the derivative may be wrong.
-inline Uncertain slope_of_rectified(const Uncertain& z) {
+inline UncertainNumber slope_of_rectified(const UncertainNumber& z) {
   // exp(-z^2 / (8 variance)): a Gaussian's chance with twice the deviation, for tails. A quarter:
   // the error is 1 at most, and bounds are many deviations.
   const double doubt = z.variance > 0 ? std::exp(-z.value * z.value / (8 * z.variance)) : 0;

@@ -123,7 +123,7 @@ void add_bias(double rounding, const Field& diff, std::int64_t columns, std::int
   for (std::int64_t from = 0; from < columns; from += columns_at_once)
     for (std::int64_t i = 0; i < count; i += columns)
       for (std::int64_t c = from; c < std::min(columns, from + columns_at_once); ++c) {
-        const Uncertain dz = diff[i + c];
+        const UncertainNumber dz = diff[i + c];
         to.values[place(first + c)] += dz.value;
         to.variance[place(first + c)] += dz.variance + rounding * dz.value * dz.value;
       }
@@ -150,7 +150,7 @@ void add_rows(const RnnProblem& problem, const Recurrence& some, std::int64_t l,
 
 }  // namespace
 
-std::vector<std::int64_t> compared_rows(const RnnProblem& problem, std::int64_t rows) {
+std::vector<std::int64_t> choose_compared_rows(const RnnProblem& problem, std::int64_t rows) {
   const RnnShape& s = problem.shape();
   const double columns = static_cast<double>(s.gates() * s.hidden),
                work = columns * static_cast<double>(s.steps * s.batch);
@@ -168,7 +168,7 @@ std::int64_t rows_in_memory(const RnnProblem& problem) {
   // Gates, two kinds of states, and what arrives from above; of a stack also what goes below.
   const std::int64_t of_walks = s.layers * s.directions * (s.gates() + 3) * s.hidden,
                      below = s.layers > 1 ? s.directions * s.hidden : 0;
-  const double row_bytes = sizeof(Uncertain) * static_cast<double>(s.steps) *
+  const double row_bytes = sizeof(UncertainNumber) * static_cast<double>(s.steps) *
                            static_cast<double>(of_walks + below + problem.count_inputs(0));
   const double memory =
       std::min(most_bytes, part_of_memory * static_cast<double>(memory_available()));
@@ -188,7 +188,7 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
   for (std::int64_t i = 0; i < both; ++i) {
     const std::int64_t l = i / s.directions;
     const auto prepare = [&](WeightGradient& gradient, std::int64_t rows) {
-      gradient.rows = compared_rows(problem, rows);
+      gradient.rows = choose_compared_rows(problem, rows);
       gradient.values.assign(gradient.rows.size() * place(columns), 0);
       gradient.variance.assign(place(columns), 0);
     };

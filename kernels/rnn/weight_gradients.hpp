@@ -9,11 +9,11 @@ namespace assay::recurrent {
 
 /// Rows of a matrix of weights [rows][columns] whose gradients are compared: all if that is cheap,
 /// else the first and last ones and some in between.
-std::vector<std::int64_t> compared_rows(const RnnProblem& problem, std::int64_t rows);
+std::vector<std::int64_t> choose_compared_rows(const RnnProblem& problem, std::int64_t rows);
 
 /// The gradients of one layer and direction.
 struct WeightGradient {
-  std::vector<std::int64_t> rows;  ///< compared_rows()
+  std::vector<std::int64_t> rows;  ///< choose_compared_rows()
   std::vector<double> values;      ///< [rows][G*H]; of bias: one row [B*H]
   std::vector<double> variance;    ///< of the rounding errors in a typical row, for each column
 };

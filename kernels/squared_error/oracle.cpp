@@ -19,14 +19,14 @@ class SquaredErrorOracle final : public WholeOracle {
  public:
   explicit SquaredErrorOracle(const SquaredErrorProblem& problem) : problem_(problem) {}
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     if (output.name == "diff_outputs") {
-      sums::expect_elements(gradients(output, executed), sums::find_values(names(), inputs),
+      sums::expect_elements(gradients(output, execution), sums::find_values(names(), inputs),
                             factor(inputs), indices, expected);
       return;
     }
-    const sums::Bounds bounds = this->bounds(output, executed);
+    const sums::Bounds bounds = this->bounds(output, execution);
     const std::vector<Sample>& all = this->samples(inputs);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const Sample& sample = all[place(indices[i])];
@@ -35,9 +35,9 @@ class SquaredErrorOracle final : public WholeOracle {
   }
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
-                                        const Executed& executed, bool) const override {
+                                        const Execution& execution, bool) const override {
     if (output.name != "diff_outputs") return std::nullopt;
-    return make_formula(gradients(output, executed), names(), factor(inputs));
+    return make_formula(gradients(output, execution), names(), factor(inputs));
   }
 
  private:
@@ -52,12 +52,12 @@ class SquaredErrorOracle final : public WholeOracle {
 
   static std::vector<std::string> names() { return {"outputs", "targets"}; }
 
-  sums::Bounds bounds(const TensorSpec& output, const Executed& executed) const {
-    return {problem_.precision(), executed, output.type, place(output.elements())};
+  sums::Bounds bounds(const TensorSpec& output, const Execution& execution) const {
+    return {problem_.precision(), execution, output.type, place(output.elements())};
   }
-  squared_error::DiffOutputs gradients(const TensorSpec& output, const Executed& executed) const {
-    return {bounds(output, executed),
-            sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed)};
+  squared_error::DiffOutputs gradients(const TensorSpec& output, const Execution& execution) const {
+    return {bounds(output, execution),
+            sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution)};
   }
   /// The table of the gradients.
   std::vector<double> factor(const Inputs& inputs) const {

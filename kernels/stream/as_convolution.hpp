@@ -8,6 +8,6 @@ namespace assay {
 
 /// The 1x1 convolution with mb = ic = oc = n that computes the same as a problem of kernel matmul.
 /// matmul uses its tensors and its oracle.
-ConvProblem as_convolution(const StreamProblem& problem);
+ConvProblem make_convolution(const StreamProblem& problem);
 
 }  // namespace assay

@@ -36,7 +36,7 @@ Sums compute_sums(const Values& values, std::int64_t n) {
   return {plain, absolute};
 }
 
-double weighted_sum(const Values& values, std::int64_t n, const ChecksumWeights& weights) {
+double sum_weighted(const Values& values, std::int64_t n, const ChecksumWeights& weights) {
   double sum = 0;
   const std::int64_t blocks = (n + block - 1) / block;
 #pragma omp parallel for reduction(+ : sum) schedule(static) if (blocks > 8)
@@ -54,7 +54,7 @@ class StreamOracle final : public Oracle {
  public:
   explicit StreamOracle(const StreamProblem& problem) : problem_(problem) {}
 
-  int exact_magnitude(const Executed&) const override {
+  int exact_magnitude(const Execution&) const override {
     switch (problem_.shape().kernel) {
       case StreamKernel::fma:
         return problem_.precision() == Precision::int8 ? 1 << 20 : 1;
@@ -76,7 +76,7 @@ class StreamOracle final : public Oracle {
       return std::nullopt;
     return ElementRange{0, output.elements()};
   }
-  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Executed&,
+  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Execution&,
                                         bool exact) const override {
     return make_formula(element(exact), names());
   }
@@ -104,11 +104,11 @@ class StreamOracle final : public Oracle {
     return indices;
   }
 
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed& executed, bool exact,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution& execution, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     switch (problem_.shape().kernel) {
       case StreamKernel::read:
-        expected[0] = sum(inputs.find("a")->second, executed, exact);
+        expected[0] = sum(inputs.find("a")->second, execution, exact);
         return;
       case StreamKernel::latency:
         expected[0] = {end(inputs.find("start")->second(0)), 0, 0};
@@ -126,7 +126,7 @@ class StreamOracle final : public Oracle {
   std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
                                  const ChecksumWeights& weights) const override {
     const auto sum = [&](const char* name) {
-      return weighted_sum(inputs.find(name)->second, output.elements(), weights);
+      return sum_weighted(inputs.find(name)->second, output.elements(), weights);
     };
     switch (problem_.shape().kernel) {
       case StreamKernel::copy:
@@ -173,7 +173,7 @@ class StreamOracle final : public Oracle {
 
   /// Sums of a run are of blocks of at most 2^16 elements, each of 8 vectors of 4 values or more:
   /// chains of at most 2^16 / 16 additions (a vector of two fp64) and 2^6 to join them; then fp64.
-  Expected sum(const Values& values, const Executed& executed, bool exact) const {
+  Expected sum(const Values& values, const Execution& execution, bool exact) const {
     const std::int64_t n = problem_.shape().n;
     const auto passes = static_cast<double>(problem_.passes());
     const Sums all = compute_sums(values, n);
@@ -181,7 +181,7 @@ class StreamOracle final : public Oracle {
     const double chain = 0x1p12 + 0x1p6;
     const double blocks =
         passes * (static_cast<double>(n) / 0x1p16 + 1024) + static_cast<double>(n);
-    const double u = executed.accumulate == name(DataType::fp64) ? 0x1p-53 : unit();
+    const double u = execution.accumulate == name(DataType::fp64) ? 0x1p-53 : unit();
     const double bound = passes * all.absolute * (chain * u + blocks * 0x1p-53) * 1.01;
     return {passes * all.plain, bound, bound};
   }
@@ -226,7 +226,7 @@ class StreamOracle final : public Oracle {
 }  // namespace
 
 std::unique_ptr<Oracle> stream_oracle(const StreamProblem& problem) {
-  if (problem.shape().kernel == StreamKernel::matmul) return conv_oracle(as_convolution(problem));
+  if (problem.shape().kernel == StreamKernel::matmul) return conv_oracle(make_convolution(problem));
   return std::make_unique<StreamOracle>(problem);
 }
 

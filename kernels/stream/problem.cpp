@@ -172,7 +172,7 @@ std::map<std::string, double> StreamProblem::amounts() const {
   return all;
 }
 
-ConvProblem as_convolution(const StreamProblem& problem) {
+ConvProblem make_convolution(const StreamProblem& problem) {
   ConvShape shape;
   shape.mb = shape.ic = shape.oc = problem.shape().n;
   shape.ih = shape.iw = shape.oh = shape.ow = shape.kh = shape.kw = 1;
@@ -198,7 +198,7 @@ std::vector<TensorSpec> StreamProblem::tensors() const {
       return {plain_tensor("start", Role::input, DataType::s32, {1}),
               plain_tensor("end", Role::output, DataType::s32, {1})};
     case StreamKernel::matmul:
-      return as_convolution(*this).tensors();
+      return make_convolution(*this).tensors();
     case StreamKernel::fma:
       break;
   }

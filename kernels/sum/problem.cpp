@@ -18,14 +18,14 @@ namespace {
 class SumOracle final : public WholeOracle {
  public:
   explicit SumOracle(const SumProblem& problem) : problem_(problem) {}
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Values* const values[] = {&inputs.find("a")->second, &inputs.find("b")->second};
     const auto in = [&](int k, std::int64_t i) { return (*values[k])(i); };
     for (std::size_t i = 0; i < indices.size(); ++i)
       expected[i] = sum::Dst{}(in, nullptr, indices[i]);
   }
-  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Executed&,
+  std::optional<ElementFormula> formula(const TensorSpec&, const Inputs&, const Execution&,
                                         bool) const override {
     return make_formula(sum::Dst{}, {"a", "b"});
   }

@@ -23,7 +23,7 @@ std::map<std::string, double> read_factors(std::string_view text,
     while (at != end && *at >= 'a' && *at <= 'z') ++at;
     const std::string field(letters, at);
     if (std::find(known.begin(), known.end(), field) == known.end())
-      complain("{}", unknown_name("field", field, known));
+      complain("{}", explain_unknown_name("field", field, known));
     double number = 0;
     const auto [stop, error] = std::from_chars(at, end, number);
     if (error != std::errc()) complain("{} has no number. Give for example {}1.", field, field);

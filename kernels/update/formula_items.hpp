@@ -14,7 +14,7 @@ struct Number {
 };
 
 /// One parameter after the update.
-struct Updated {
+struct UpdateResult {
   Number velocity, second, weight;
   double step = 0, step_error = 0;  ///< the part taken off
 };
@@ -49,9 +49,9 @@ struct Elements {
   std::int64_t rows = 0;
 
   template <class In>
-  ASSAY_ITEM Updated updated(const In& in, const double* table, std::int64_t i) const {
+  ASSAY_ITEM UpdateResult compute_update(const In& in, const double* table, std::int64_t i) const {
     const double second = loop == UpdateLoop::momentum ? 0 : in(3, i);
-    return updated(find_row(table, rows, i), in(0, i), in(1, i), in(2, i), second);
+    return compute_update(find_row(table, rows, i), in(0, i), in(1, i), in(2, i), second);
   }
 
   /// The value is as stored.
@@ -61,7 +61,7 @@ struct Elements {
 
  private:
   /// h / (of_root sqrt(s) + epsilon), of an s with an error.
-  ASSAY_ITEM Number divided(const Number& h, const Number& s, const UpdateStep<double>& f) const {
+  ASSAY_ITEM Number divide(const Number& h, const Number& s, const UpdateStep<double>& f) const {
     const double below = s.value - s.error, of_s = std::sqrt(s.value),
                  of_below = std::sqrt(below > 0 ? below : 0), roots = of_s + of_below,
                  root = f.of_root * of_s + f.epsilon, lower = f.of_root * of_below + f.epsilon,
@@ -73,11 +73,12 @@ struct Elements {
   }
 
   /// Factors are relative to 8u: three products, and norms.
-  ASSAY_ITEM Updated updated(const Row& row, double g, double w, double v, double s) const {
+  ASSAY_ITEM UpdateResult compute_update(const Row& row, double g, double w, double v,
+                                         double s) const {
     const UpdateStep<double>& f = row.factors;
     const double of_norms = lamb ? 0 : row.of_norms, kept = f.keep * v, of_g = f.of_gradient * g,
                  of_w = f.of_weight * w;
-    Updated update;
+    UpdateResult update;
     Number h{of_g + of_w, (10 * u + of_norms) * (std::fabs(of_g) + std::fabs(of_w))};
     Number step;
     if (loop == UpdateLoop::momentum) {
@@ -91,7 +92,7 @@ struct Elements {
                                            (2 * std::fabs(h.value) + h.error) * h.error)};
       const double add = loop == UpdateLoop::moments ? f.add : 1;
       Number more{add * h.value, add * (h.error + 4 * u * std::fabs(h.value)) + smallest};
-      if (loop == UpdateLoop::rmsprop) more = divided(more, update.second, f);
+      if (loop == UpdateLoop::rmsprop) more = divide(more, update.second, f);
       update.velocity = {kept + more.value, 4 * u * std::fabs(kept) + more.error +
                                                 u * std::fabs(more.value) + smallest};
       step = update.velocity;
@@ -99,7 +100,7 @@ struct Elements {
     if (loop == UpdateLoop::moments) {
       const Number first{f.of_first * step.value,
                          f.of_first * (step.error + 4 * u * std::fabs(step.value))};
-      step = divided(first, update.second, f);
+      step = divide(first, update.second, f);
       const double decayed = f.of_decay * w;
       step.error += 4 * u * (std::fabs(step.value) + std::fabs(decayed));
       step.value += decayed;
@@ -123,7 +124,7 @@ struct Element : Elements {
   template <class In>
   ASSAY_ITEM Expected operator()(const In& in, const double* table, std::int64_t i) const {
     if (kept) return {in(kind == Kind::velocity ? 2 : kind == Kind::second ? 3 : 1, i), 0, 0};
-    const Updated step = updated(in, table, i);
+    const UpdateResult step = compute_update(in, table, i);
     const Number& number = kind == Kind::velocity ? step.velocity
                            : kind == Kind::second ? step.second
                                                   : step.weight;
@@ -159,7 +160,7 @@ struct StepSums : Elements {
   template <class In>
   ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* to) const {
     const double w = in(1, begin + i);
-    const Updated update = updated(in, table, begin + i);
+    const UpdateResult update = compute_update(in, table, begin + i);
     to[0] = w * w;
     to[1] = update.step * update.step;
     to[2] = update.step_error * update.step_error;
@@ -178,7 +179,7 @@ struct StaleSums : Elements {
   template <class In>
   ASSAY_ITEM void operator()(const In& in, const double* table, std::int64_t i, double* to) const {
     const double w = in(1, begin + i);
-    const Updated update = updated(in, table, begin + i);
+    const UpdateResult update = compute_update(in, table, begin + i);
     to[0] = to[1] = 0;
     if (update.step == 0 && update.step_error == 0) return;
     const double error = update.weight.error, low = rounded(update.weight.value - error),

@@ -33,8 +33,8 @@ struct Pass {
 
 /// The factors of a tensor by the definition in problem.hpp, again, so that no mistake of
 /// update_factors() is in both. `g`, `w`: norms; `k`: the number of the update.
-UpdateStep<double> defined_factors(const UpdateShape& rules, const UpdateTensor& tensor,
-                                   double rate, double unscale, double g, double w, double k) {
+UpdateStep<double> define_factors(const UpdateShape& rules, const UpdateTensor& tensor, double rate,
+                                  double unscale, double g, double w, double k) {
   const double d = tensor.decays ? rules.weight_decay : 0;
   const std::string& rule = name(rules.rule);
   const bool decoupled = rule == "adamw" || rule == "lamb", rms = rule.ends_with("rmsprop"),
@@ -75,26 +75,26 @@ class UpdateOracle final : public WholeOracle {
     return argument.name == "rate" || argument.name == "unscale" || argument.name == "second" ||
            argument.name == "step";
   }
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution& execution, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
-    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     const Pass& pass = this->pass(inputs, u);
     if (is_of_all(output)) {
-      const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+      const Bounds bounds(problem_.precision(), execution, output.type, place(output.elements()));
       for (std::size_t i = 0; i < indices.size(); ++i)
         expected[i] = of_all(output.name, indices[i], pass, u, bounds);
       return;
     }
-    sums::expect_elements(element(output, executed, u), sums::find_values(names(), inputs),
+    sums::expect_elements(element(output, execution, u), sums::find_values(names(), inputs),
                           pass.rows, indices, expected);
   }
 
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
-                                        const Executed& executed, bool) const override {
+                                        const Execution& execution, bool) const override {
     if (is_of_all(output)) return std::nullopt;
-    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
     const Pass& pass = this->pass(inputs, u);
-    return make_formula(element(output, executed, u), names(), pass.rows);
+    return make_formula(element(output, execution, u), names(), pass.rows);
   }
 
  private:
@@ -119,9 +119,9 @@ class UpdateOracle final : public WholeOracle {
             std::ssize(shape.tensors)};
   }
 
-  update::Element element(const TensorSpec& output, const Executed& executed, double u) const {
+  update::Element element(const TensorSpec& output, const Execution& execution, double u) const {
     using Kind = update::Element::Kind;
-    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+    const Bounds bounds(problem_.precision(), execution, output.type, place(output.elements()));
     const Kind quantity = output.name == "velocity" ? Kind::velocity
                           : output.name == "second" ? Kind::second
                           : output.name == "stored" ? Kind::stored
@@ -179,7 +179,7 @@ class UpdateOracle final : public WholeOracle {
       pass_.not_finite += sums[2];
       pass_.zeros += sums[3];
       row(t).factors =
-          defined_factors(shape, shape.tensors[t], rate, unscale, std::sqrt(g), std::sqrt(w), step);
+          define_factors(shape, shape.tensors[t], rate, unscale, std::sqrt(g), std::sqrt(w), step);
       row(t).of_norms = needs_trust(shape.rule) ? of_sums(shape.tensors[t].elements) : 0;
     });
     if (shape.rule == UpdateRule::lamb && pass_.not_finite == 0) trust(inputs, rate, u);

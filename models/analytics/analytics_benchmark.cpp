@@ -97,7 +97,7 @@ void expect_room(Device& device, double table, const AnalysisMemory& more, int r
 }
 
 /// The sums of squares of an analysis, and the mean squares of differences between rows, that leave
-/// room for products, other draws (scaled_file_table()), and squares of all digits.
+/// room for products, other draws (scale_file_table()), and squares of all digits.
 struct Range {
   double largest_sum, least_mean;
 };
@@ -172,8 +172,8 @@ std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
   all.push_back(dimension::field("features", "d", "columns of the table", "250"));
   all.push_back(scale_dimension());
   all.push_back(dimension::conform(name()));
-  all.push_back(determined_dimension("ranks", "r"));
-  all.push_back(determined_dimension("nodes", "n"));
+  all.push_back(make_determined_dimension("ranks", "r"));
+  all.push_back(make_determined_dimension("nodes", "n"));
   all.push_back(dimension::threads());
   all.push_back(dimension::smt());
   all.push_back(blas_library());
@@ -312,14 +312,14 @@ std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& analysis,
   std::unique_ptr<Table> table;
   throw_on_all(analysis.ranks, [&] { table = of_file(data, 0); });
   why = why_not_squared(*table, pass, is_centred(), analysis.ranks);
-  expect_good_labels(*scaled_file_table(data, 0), pass, analysis.ranks);
+  expect_good_labels(*scale_file_table(data, 0), pass, analysis.ranks);
   return why;
 }
 
 std::unique_ptr<Table> AnalyticsBenchmark::of_file(const std::string& data,
                                                    std::uint64_t draw) const {
-  std::unique_ptr<Table> table = prepared(scaled_file_table(data, draw));
-  return is_centred() ? centred_table(std::move(table)) : std::move(table);
+  std::unique_ptr<Table> table = prepare_table(scale_file_table(data, draw));
+  return is_centred() ? centre_table(std::move(table)) : std::move(table);
 }
 
 Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& selected,
@@ -351,7 +351,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   Draws draws = [this, settings, seed = context.seed](int draw) -> std::unique_ptr<Table> {
     const std::uint64_t drawn = seed + static_cast<std::uint64_t>(draw);
     if (is_file(settings.data, tables())) return of_file(settings.data, draw == 0 ? 0 : drawn);
-    return prepared(table(settings.data, {settings.rows, settings.features, drawn}, settings));
+    return prepare_table(table(settings.data, {settings.rows, settings.features, drawn}, settings));
   };
   return analytics_workload(std::move(std::get<std::unique_ptr<Analysis>>(analysis)),
                             std::move(draws), {selected.settings, context.seed}, context.ranks,
@@ -377,7 +377,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare_part(
 }
 
 std::unique_ptr<Communicator> AnalyticsBenchmark::connect(Plugins& plugins) const {
-  return launched_ranks(plugins);
+  return connect_launched_ranks(plugins);
 }
 
 }  // namespace assay

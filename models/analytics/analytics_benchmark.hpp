@@ -83,11 +83,11 @@ class AnalyticsBenchmark : public Benchmark {
                                        const AnalyticsSettings& settings) const = 0;
   virtual bool needs_labels() const { return false; }
   /// The table in the form that the analysis needs.
-  virtual std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const { return table; }
+  virtual std::unique_ptr<Table> prepare_table(std::unique_ptr<Table> table) const { return table; }
   /// True if the results do not depend on the origin, and squares of differences are summed: files
   /// are then centred, and their differences must be squared without underflow.
   virtual bool is_centred() const { return true; }
-  /// InputError where the labels of a file, which is not prepared(), are not what the analysis
+  /// InputError where the labels of a file, which is not prepare_table(), are not what the analysis
   /// needs as a whole. Collective.
   virtual void expect_good_labels(const Table&, const RowPass&, Communicator&) const {}
   /// Benchmark::complete for own_dimensions(); sets `read.method`.

@@ -54,10 +54,10 @@ class AnalysisWorkload final : public Workload {
   /// Two tables in a row: what was kept of the first is wrong for the second.
   Verification verify_before() override {
     load(next_draw_++);
-    const Verification other = verified_run("before timing");
+    const Verification other = verify_run("before timing");
     if (!other.passed) return other;
     load(0);
-    return verified_run("before timing");
+    return verify_run("before timing");
   }
 
   Verification verify_after() override {
@@ -66,15 +66,15 @@ class AnalysisWorkload final : public Workload {
       if (!last.passed) return last;
     }
     load(next_draw_++);
-    const Verification other = verified_run("after timing");
+    const Verification other = verify_run("after timing");
     if (!other.passed) return other;
     load(0);  // metrics are those of the timed data
-    Verification timed = verified_run("after timing");
+    Verification timed = verify_run("after timing");
     timed.fail(fault_of_metrics());
     return timed;
   }
 
-  Executed executed() const override { return analysis_->executed(); }
+  Execution execution() const override { return analysis_->execution(); }
   std::map<std::string, double> work() const override { return amounts_; }
   std::map<std::string, double> take_done() override {
     const StepWork done = analysis_->done();
@@ -114,7 +114,7 @@ class AnalysisWorkload final : public Workload {
     seconds_.try_emplace("fill", seconds_since(start));
   }
 
-  Verification verified_run(const std::string& when) {
+  Verification verify_run(const std::string& when) {
     analysis_->poison();
     run(stream());
     stream().wait();

@@ -61,7 +61,7 @@ class Analysis {
   virtual StepWork done() const = 0;
   /// Size of the loaded rows.
   virtual double loaded_bytes() const = 0;
-  virtual Executed executed() const = 0;
+  virtual Execution execution() const = 0;
   /// Metrics of the last verified results; equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const = 0;
   /// Values that the last verification has computed in place of metrics(), with its errors.

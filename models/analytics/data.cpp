@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 /// It is found by the name that --data gave and by the canonical one.
-std::map<std::string, std::shared_ptr<Table>>& opened() {
+std::map<std::string, std::shared_ptr<Table>>& open_tables() {
   static std::map<std::string, std::shared_ptr<Table>> tables;
   return tables;
 }
@@ -52,9 +52,9 @@ class ChangedTable final : public Table {
   void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
     const auto rows = static_cast<std::size_t>(count);
     const std::span<double> values(x, rows * static_cast<std::size_t>(features())),
-        given(labels, labels == nullptr ? 0 : rows);
-    table_->read(first, values, given);
-    change_(first, values, given);
+        arguments(labels, labels == nullptr ? 0 : rows);
+    table_->read(first, values, arguments);
+    change_(first, values, arguments);
   }
 
   std::shared_ptr<const Table> table_;
@@ -68,32 +68,32 @@ bool is_file(const std::string& data, const std::vector<std::string>& tables) {
 }
 
 const Table& file_table(const std::string& data, bool needs_labels, Communicator* ranks) {
-  std::shared_ptr<Table>& table = opened()[data];
+  std::shared_ptr<Table>& table = open_tables()[data];
   if (table == nullptr) table = open(data, ranks);
   if (needs_labels && !table->has_labels())
     throw InputError(data +
                      ": has no labels (a CSV file has them in a column named label, target or "
                      "class, an NPY file in a second file: x.npy+y.npy). Give labels.");
   const std::shared_ptr<Table> known = table;
-  return *opened().emplace(known->canonical(), known).first->second;
+  return *open_tables().emplace(known->canonical(), known).first->second;
 }
 
-std::unique_ptr<Table> changed_table(std::shared_ptr<const Table> table, ChangeRows change) {
+std::unique_ptr<Table> change_table(std::shared_ptr<const Table> table, ChangeRows change) {
   return std::make_unique<ChangedTable>(std::move(table), std::move(change));
 }
 
-std::unique_ptr<Table> scaled_file_table(const std::string& canonical, std::uint64_t seed) {
-  const std::shared_ptr<Table> table = opened().at(canonical);
+std::unique_ptr<Table> scale_file_table(const std::string& canonical, std::uint64_t seed) {
+  const std::shared_ptr<Table> table = open_tables().at(canonical);
   std::vector<double> factors(static_cast<std::size_t>(table->features()), 1.0);
   std::mt19937_64 random(seed);
   if (seed != 0)
     for (double& factor : factors) factor = std::ldexp(1.0, static_cast<int>(random() % 3) - 1);
-  return changed_table(table, [factors](std::int64_t, std::span<double> x, std::span<double>) {
+  return change_table(table, [factors](std::int64_t, std::span<double> x, std::span<double>) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] *= factors[i % factors.size()];
   });
 }
 
-std::unique_ptr<Table> centred_table(std::unique_ptr<Table> table) {
+std::unique_ptr<Table> centre_table(std::unique_ptr<Table> table) {
   constexpr std::int64_t most_rows = 256;
   const auto rows = static_cast<std::size_t>(std::min(table->rows(), most_rows));
   std::vector<double> medians(static_cast<std::size_t>(table->features()));
@@ -104,11 +104,11 @@ std::unique_ptr<Table> centred_table(std::unique_ptr<Table> table) {
     std::ranges::nth_element(column, column.begin() + std::ssize(column) / 2);
     medians[j] = column[rows / 2];
   }
-  return changed_table(std::move(table),
-                       [medians](std::int64_t, std::span<double> x, std::span<double>) {
-                         for (std::size_t i = 0; i < x.size(); ++i)
-                           x[i] -= medians[i % medians.size()];
-                       });
+  return change_table(std::move(table),
+                      [medians](std::int64_t, std::span<double> x, std::span<double>) {
+                        for (std::size_t i = 0; i < x.size(); ++i)
+                          x[i] -= medians[i % medians.size()];
+                      });
 }
 
 }  // namespace assay

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The relation that sums over the ranks include all `rows` of a table. `counted`: the sum of the
-/// numbers of rows of all ranks.
+/// The relation that sums over the ranks include all `rows` of a table. `counted_seconds`: the sum
+/// of the numbers of rows of all ranks.
 Relation all_rows(double counted, std::int64_t rows);
 
 /// Bound of the rounding errors, as a part of the sum of magnitudes, of a sum of `terms` terms in

@@ -52,7 +52,7 @@ class Step {
     const auto runs = static_cast<double>(runs_);
     return {runs * flops_, runs * x_bytes_};
   }
-  Executed executed() const { return operation_->executed(); }
+  Execution execution() const { return operation_->execution(); }
 
  private:
   std::unique_ptr<Operation> operation_;

@@ -48,10 +48,10 @@ TableSize parse_table(const std::string& text) {
     if (size.bytes < 1) complain("a table has at least one byte. Give a size above 0.");
     counts = fields == text.npos ? "" : text.substr(fields);
   }
-  const auto given = read_counts(counts, {"n", "each", "d"}, {}, complain);
-  size.features = given.contains("d") ? given.at("d") : usual_features;
-  if (given.contains("n")) size.rows = given.at("n");
-  if (given.contains("each")) size.each = given.at("each");
+  const auto numbers = read_counts(counts, {"n", "each", "d"}, {}, complain);
+  size.features = numbers.contains("d") ? numbers.at("d") : usual_features;
+  if (numbers.contains("n")) size.rows = numbers.at("n");
+  if (numbers.contains("each")) size.each = numbers.at("each");
   if ((size.rows > 0) + (size.each > 0) + (size.bytes > 0) != 1)
     complain(
         "exactly one of n (--rows), each (--rows-per-rank) and a size (--bytes) is needed. Give "

@@ -52,13 +52,14 @@ class Defined {
   void filters(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t taps,
                double start = 1) {
     before_norm(name, out, in, taps);
-    to_.bounds[name + ".weight"] = start * std::sqrt(6.0 / static_cast<double>(in * taps * taps));
+    definition_.bounds[name + ".weight"] =
+        start * std::sqrt(6.0 / static_cast<double>(in * taps * taps));
   }
   void before_norm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t taps) {
-    to_.parameters[name + ".weight"] = {out, in, taps, taps};
+    definition_.parameters[name + ".weight"] = {out, in, taps, taps};
   }
   void window(const std::string& name, std::int64_t stride, std::int64_t dilation) {
-    to_.windows[name] = {stride, dilation};
+    definition_.windows[name] = {stride, dilation};
   }
   /// Defines a transposed convolution with the stride 2 that keeps the number of channels.
   void upwards(const std::string& name, std::int64_t channels, double start = 1) {
@@ -66,7 +67,7 @@ class Defined {
     filters(name, channels, channels, 3, 2 * start);
   }
   void bias(const std::string& name, std::int64_t channels) {
-    to_.parameters[name + ".bias"] = {channels};
+    definition_.parameters[name + ".bias"] = {channels};
   }
   void biased(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t taps,
               double start = 1) {
@@ -74,16 +75,16 @@ class Defined {
     bias(name, out);
   }
   void norm(const std::string& name, std::int64_t channels) {
-    to_.parameters[name + ".weight"] = to_.parameters[name + ".bias"] = {channels};
+    definition_.parameters[name + ".weight"] = definition_.parameters[name + ".bias"] = {channels};
   }
   NetworkDefinition finish(DefinedInput input, ReferenceNetwork small) {
-    to_.input = std::move(input);
-    to_.small = std::move(small);
-    return std::move(to_);
+    definition_.input = std::move(input);
+    definition_.small = std::move(small);
+    return std::move(definition_);
   }
 
  private:
-  NetworkDefinition to_;
+  NetworkDefinition definition_;
 };
 
 constexpr std::int64_t small_divisor = 16, small_channels = 4;

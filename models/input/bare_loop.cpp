@@ -108,8 +108,8 @@ class BareLoopWorkload final : public Workload {
   Verification verify_before() override {
     // Both are agreed on, whatever the first has found here: the other ranks may have found another
     // thing.
-    const Verification other = verified_run(Audit::new_inputs);
-    const Verification timed = verified_run(Audit::poisoned_outputs);
+    const Verification other = verify_run(Audit::new_inputs);
+    const Verification timed = verify_run(Audit::poisoned_outputs);
     return other.passed ? timed : other;
   }
 
@@ -122,8 +122,8 @@ class BareLoopWorkload final : public Workload {
     return last.passed ? again : last;
   }
 
-  Executed executed() const override {
-    Executed ran;
+  Execution execution() const override {
+    Execution ran;
     ran.implementation = "libjpeg-turbo, a bare loop";
     ran.numbers["working_threads"] = run_.pipeline.threads;
     return ran;
@@ -203,7 +203,7 @@ class BareLoopWorkload final : public Workload {
     DecodedPart part;
     good_sample(index, [&] {
       const ImageSize size = decoder.open(encoded);
-      part = decoded_part(size, decoder.reduces(), decode, epoch, index);
+      part = find_decoded_part(size, decoder.reduces(), decode, epoch, index);
     });
     return part;
   }
@@ -239,7 +239,7 @@ class BareLoopWorkload final : public Workload {
     return checked;
   }
 
-  Verification verified_run(Audit kind) {
+  Verification verify_run(Audit kind) {
     begin_audit(kind);
     run(stream());
     return end_check();

@@ -196,7 +196,7 @@ class InputBenchmark final : public Benchmark {
         {}, {no_stage}, "", no_stage));
     stage.traits.in_id = false;
     stage.traits.file = true;
-    Dimension staged = dimension::of_system(determined_dimension("staged", ""));
+    Dimension staged = dimension::of_system(make_determined_dimension("staged", ""));
     staged.omit = "no";
     return {
         std::move(data),
@@ -218,8 +218,8 @@ class InputBenchmark final : public Benchmark {
             "cached: files may be in the page cache; cold: they are dropped from it before each "
             "run",
             {"cached", "cold"}, {"cached"}),
-        determined_dimension("ranks", "r"),
-        determined_dimension("nodes", "n"),
+        make_determined_dimension("ranks", "r"),
+        make_determined_dimension("nodes", "n"),
         dimension::threads(),
         make_dimension(
             "step",
@@ -254,7 +254,7 @@ class InputBenchmark final : public Benchmark {
                       started.ranks == 1 ? "" : "s"));
     std::string& data = settings.at("data");
     if (is_generated(data))
-      data = generated_name(data);
+      data = name_generated_set(data);
     else if (why_no_images().empty()) {
       input.data = data;
       data = make_canonical(input, started.together);
@@ -303,11 +303,11 @@ class InputBenchmark final : public Benchmark {
     auto workload = make(std::move(set), run, claims, context.ranks, InputProblem(size).amounts(),
                          seconds_since(start));
     if (!staged) return workload;
-    return staged_workload(std::move(workload), std::move(*staged), context.ranks);
+    return make_staged_workload(std::move(workload), std::move(*staged), context.ranks);
   }
 
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override {
-    return launched_ranks(plugins);
+    return connect_launched_ranks(plugins);
   }
 };
 

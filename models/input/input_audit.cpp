@@ -123,7 +123,7 @@ std::string InputAudit::fault_of_image(const Bytes& encoded, std::uint64_t epoch
                                        std::int64_t sample, const std::vector<float>& image) const {
   const DecodeOracle oracle(encoded, {claims_.side, claims_.training, "crop+flip", claims_.seed},
                             epoch, sample);
-  if (!oracle.decided()) return "";
+  if (!oracle.is_decided()) return "";
   std::mt19937_64 random(epoch + 7919 * static_cast<std::uint64_t>(sample));
   const auto any = [&](int count) {
     return static_cast<int>(random() % static_cast<std::uint64_t>(count));

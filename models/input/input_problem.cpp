@@ -10,14 +10,14 @@ namespace assay {
 
 InputSize parse_input(const std::string& text) {
   const DescriptorComplaint complain("input", text);
-  const auto given = read_counts(text, {"n", "mb", "s"}, {"mb", "s"}, complain);
+  const auto numbers = read_counts(text, {"n", "mb", "s"}, {"mb", "s"}, complain);
   InputSize size;
-  size.batch = given.at("mb");
-  size.side = given.at("s");
+  size.batch = numbers.at("mb");
+  size.side = numbers.at("s");
   constexpr std::int64_t most_side = 1 << 13;
   if (size.side > most_side) complain("s is above {}.", most_side);
-  size.images =
-      given.contains("n") ? given.at("n") : product({{"8", 8}, {"mb", size.batch}}, "n", complain);
+  size.images = numbers.contains("n") ? numbers.at("n")
+                                      : product({{"8", 8}, {"mb", size.batch}}, "n", complain);
   product({{"n", size.images}, {"s", size.side}, {"s", size.side}, {"bytes", 12}}, "the batches",
           complain);
   return size;

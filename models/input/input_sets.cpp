@@ -66,11 +66,11 @@ std::shared_ptr<const SampleSet> generate(const std::string& name, std::uint64_t
   format.quality = static_cast<int>(fields.quality);
   format.files = static_cast<int>(fields.files);
   write_image_set(
-      *generated_images({fields.images,
-                         fields.classes,
-                         {static_cast<int>(fields.width), static_cast<int>(fields.height)},
-                         seed,
-                         0}),
+      *make_generated_images({fields.images,
+                              fields.classes,
+                              {static_cast<int>(fields.width), static_cast<int>(fields.height)},
+                              seed,
+                              0}),
       out, format);
   return open_samples(out.string(), {0, fields.classes});
 }
@@ -81,7 +81,7 @@ bool is_generated(const std::string& data) {
   return data == prefix || data.starts_with(std::string(prefix) + ":");
 }
 
-std::string generated_name(const std::string& data) {
+std::string name_generated_set(const std::string& data) {
   const Fields fields = parse_fields(data);
   return fmt::format("{}:n{}c{}w{}h{}q{}files{}", prefix, fields.images, fields.classes,
                      fields.width, fields.height, fields.quality, fields.files);
@@ -94,7 +94,7 @@ std::shared_ptr<const SampleSet> sample_set(const std::string& data,
   const std::lock_guard lock(mutex);
   const bool generated = is_generated(data);
   const std::string name = generated
-                               ? fmt::format("{} {}", generated_name(data), seed)
+                               ? fmt::format("{} {}", name_generated_set(data), seed)
                                : fmt::format("{} {} {}", data, options.label_base, options.classes);
   std::shared_ptr<const SampleSet>& set = opened[name];
   if (set == nullptr) {

@@ -14,10 +14,10 @@ namespace assay {
 bool is_generated(const std::string& data);
 /// The normalised text with all fields: n images of c classes, w x h pixels, JPEG quality q, in so
 /// many files ("generated:n256c10w500h375q90files8"). InputError for an invalid text.
-std::string generated_name(const std::string& data);
+std::string name_generated_set(const std::string& data);
 
-/// A set by its path, by the canonical name that an earlier call gave, or by generated_name(). A
-/// generated set is written as TFRecord files of JPEG images into a folder of this process (below
+/// A set by its path, by the canonical name that an earlier call gave, or by name_generated_set().
+/// A generated set is written as TFRecord files of JPEG images into a folder of this process (below
 /// TMPDIR), which is removed when the process ends. InputError as open_samples(). CaseError if the
 /// disk is full.
 std::shared_ptr<const SampleSet> sample_set(const std::string& data,

@@ -135,8 +135,8 @@ class InputWorkload final : public Workload {
     return last.passed ? again : last;
   }
 
-  Executed executed() const override {
-    Executed ran;
+  Execution execution() const override {
+    Execution ran;
     ran.implementation = "libjpeg-turbo, libpng";
     ran.storage = ran.compute = ran.accumulate = "fp32";
     ran.layout = run_.pipeline.decode.layout == ImageLayout::nhwc ? "nhwc" : "nchw";
@@ -227,23 +227,23 @@ class InputWorkload final : public Workload {
   std::string fault_of_stall() {
     double own = passed_ > 0 ? 100 * waited_ / passed_ : 0;
     ranks_.allreduce_max(std::span(&own, 1));
-    const auto told = metrics_.find("stall_percent");
-    if (told == metrics_.end() || std::abs(told->second.value - own) <= 1e-9 * own) return "";
+    const auto stall = metrics_.find("stall_percent");
+    if (stall == metrics_.end() || std::abs(stall->second.value - own) <= 1e-9 * own) return "";
     return fmt::format(
         "stall_percent is {:.3g}, but the consumer has waited for {:.3g} % of the time",
-        told->second.value, own);
+        stall->second.value, own);
   }
 
   /// Verifies another epoch and the timed one. Always both: other ranks may have another result for
   /// the first, and would wait for this one.
   Verification verified_runs() {
-    const Verification other = verified_run(next_epoch_++);
-    const Verification timed = verified_run(0);
+    const Verification other = verify_run(next_epoch_++);
+    const Verification timed = verify_run(0);
     return other.passed ? timed : other;
   }
 
   /// All ranks: one whose files are bad must not leave the others waiting.
-  Verification verified_run(std::uint64_t epoch) {
+  Verification verify_run(std::uint64_t epoch) {
     epoch_ = epoch;
     throw_on_all(ranks_, [&] {
       pipeline_->start({}, 0);  // its threads rest

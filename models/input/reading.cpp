@@ -91,10 +91,10 @@ std::int64_t number_within(std::int64_t most, const std::vector<BadSamples>& min
                            Communicator& ranks) {
   const std::int64_t all = count_samples(mine, ranks);
   if (all <= most) return all;
-  std::string told;
+  std::string own_message;
   for (const BadSamples& samples : mine)
-    if (!samples.message.empty()) told = samples.message;
-  const std::vector<std::string> messages = ranks.allgather(told);
+    if (!samples.message.empty()) own_message = samples.message;
+  const std::vector<std::string> messages = ranks.allgather(own_message);
   const auto known = std::find_if(messages.begin(), messages.end(),
                                   [](const std::string& message) { return !message.empty(); });
   // After a restart, only their numbers may be known.
@@ -114,7 +114,7 @@ void make_cold(const std::vector<std::string>& files) {
 }
 
 void expect_cold(const std::vector<std::string>& files) {
-  const double left = cached_part(files);
+  const double left = measure_cached_part(files);
   if (left > least_cold)
     throw CaseError(fmt::format(
         "{:.0f} % of the files stay in the page cache (a file system in memory, or another "

@@ -160,7 +160,7 @@ class Stager final {
     double bytes = 0;
     try {
       for (const std::string& file : files)
-        bytes += cached_part({file}) * static_cast<double>(fs::file_size(file));
+        bytes += measure_cached_part({file}) * static_cast<double>(fs::file_size(file));
     } catch (const CaseError&) {  // a file system without mmap
       return std::numeric_limits<double>::quiet_NaN();
     }
@@ -180,13 +180,13 @@ class Stager final {
   void stream() {
     std::size_t rounds = 0;
     for (const std::vector<StageChunk>& chunks : chunks_) rounds = std::max(rounds, chunks.size());
-    std::future<SharedReader::Read> next;
+    std::future<SharedReader::FileRead> next;
     const auto begin_read = [&](std::size_t round) {
       if (round < chunks_[me()].size()) next = reader_.start(chunks_[me()][round]);
     };
     throw_on_all(leaders_, [&] { begin_read(0); });
     for (std::size_t round = 0; round < rounds; ++round) {
-      SharedReader::Read read;
+      SharedReader::FileRead read;
       throw_on_all(leaders_, [&] {
         if (failure_) std::rethrow_exception(failure_);
         if (next.valid()) read = next.get();

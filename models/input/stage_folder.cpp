@@ -35,14 +35,14 @@ constexpr const char* own_names = ".assay-stage.";  // prefix of the names
 constexpr double between_saves_s = 0.5;  // of the manifest, while files are staged, and at least
 constexpr double between_saves = 20;     // times what the last one has taken
 
-InputError unusable_folder(const fs::path& folder, const std::string& why,
-                           const std::string& cure) {
+InputError make_folder_error(const fs::path& folder, const std::string& why,
+                             const std::string& cure) {
   return InputError(fmt::format("--stage {}: {}. {}", folder.string(), why, cure));
 }
 
 InputError foreign_file(const fs::path& folder, const std::string& name) {
-  return unusable_folder(folder, fmt::format("has {}, which no staging has put there", name),
-                         "Name a new or an empty folder.");
+  return make_folder_error(folder, fmt::format("has {}, which no staging has put there", name),
+                           "Name a new or an empty folder.");
 }
 
 bool is_manifest(const json& manifest) {
@@ -109,8 +109,8 @@ StageFolder::StageFolder(fs::path folder, std::vector<StageFile> files, std::int
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error && !fs::is_directory(folder_))
-    throw unusable_folder(folder_, fmt::format("cannot be made ({})", error.message()),
-                          "Name a folder that you may write to.");
+    throw make_folder_error(folder_, fmt::format("cannot be made ({})", error.message()),
+                            "Name a folder that you may write to.");
   survive_size_limit();
   lock();
   const std::vector<std::optional<std::uint32_t>> known = read_manifest();
@@ -127,14 +127,14 @@ void StageFolder::lock() {
   const fs::path file = folder_ / stage_lock;
   lock_.emplace(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (lock_->number() < 0)
-    throw unusable_folder(folder_, fmt::format("cannot be written ({})", words_of_error(errno)),
-                          "Name a folder that you may write to.");
+    throw make_folder_error(folder_, fmt::format("cannot be written ({})", words_of_error(errno)),
+                            "Name a folder that you may write to.");
   if (::flock(lock_->number(), LOCK_EX | LOCK_NB) == 0) return;
   if (errno == EWOULDBLOCK)
-    throw unusable_folder(folder_, "another job has this folder (its lock is held)",
-                          "Wait until that has ended, or name another folder.");
-  throw unusable_folder(folder_, fmt::format("cannot be locked ({})", words_of_error(errno)),
-                        "Name a folder on a disk of the node.");
+    throw make_folder_error(folder_, "another job has this folder (its lock is held)",
+                            "Wait until that has ended, or name another folder.");
+  throw make_folder_error(folder_, fmt::format("cannot be locked ({})", words_of_error(errno)),
+                          "Name a folder on a disk of the node.");
 }
 
 std::vector<std::optional<std::uint32_t>> StageFolder::read_manifest() {
@@ -152,8 +152,8 @@ std::vector<std::optional<std::uint32_t>> StageFolder::read_manifest() {
     const auto name = entry.at("name").get<std::string>();
     const auto position = index.find(name);
     if (position == index.end())
-      throw unusable_folder(folder_, fmt::format("has {}, of another set", name),
-                            "Remove the folder, or name another one.");
+      throw make_folder_error(folder_, fmt::format("has {}, of another set", name),
+                              "Remove the folder, or name another one.");
     const StageFile& file = files_[position->second];
     named[position->second] = 1;
     if (entry.at("state") != "whole" || manifest.at("piece") != piece_) continue;

@@ -61,11 +61,11 @@ std::int64_t count_bytes(const StageChunk& chunk) {
   return bytes;
 }
 
-std::future<SharedReader::Read> SharedReader::start(const StageChunk& chunk) {
+std::future<SharedReader::FileRead> SharedReader::start(const StageChunk& chunk) {
   return std::async(std::launch::async, [this, &chunk] {
     const auto start = std::chrono::steady_clock::now();
     ReadCounter counter;
-    Read part = read(chunk);
+    FileRead part = read(chunk);
     read_bytes += static_cast<double>(counter.requested());
     device_bytes += static_cast<double>(counter.from_device());
     seconds += seconds_since(start);
@@ -73,8 +73,8 @@ std::future<SharedReader::Read> SharedReader::start(const StageChunk& chunk) {
   });
 }
 
-SharedReader::Read SharedReader::read(const StageChunk& chunk) {
-  Read part;
+SharedReader::FileRead SharedReader::read(const StageChunk& chunk) {
+  FileRead part;
   part.bytes.resize(static_cast<std::size_t>(count_bytes(chunk)));
   std::size_t at = 0;
   for (const StagePiece& piece : chunk) {

@@ -32,7 +32,7 @@ std::int64_t count_bytes(const StageChunk& chunk);
 /// Reads the chunks of one node from the shared folder, one after the other.
 class SharedReader final {
  public:
-  struct Read {
+  struct FileRead {
     std::vector<char> bytes;
     std::vector<std::uint32_t> checksums;  ///< by piece
   };
@@ -41,13 +41,13 @@ class SharedReader final {
   explicit SharedReader(const StageListing& listing) : listing_(listing) {}
   /// Reads in a thread of its own, whose reads the kernel counts. `chunk` must outlive the future,
   /// which has InputError for a file that differs from the listed one or changes meanwhile.
-  std::future<Read> start(const StageChunk& chunk);
+  std::future<FileRead> start(const StageChunk& chunk);
 
   /// Amounts that all threads have read; valid while none reads.
   double read_bytes = 0, device_bytes = 0, seconds = 0;
 
  private:
-  Read read(const StageChunk& chunk);
+  FileRead read(const StageChunk& chunk);
   void open_file(const StageFile& file);
 
   const StageListing& listing_;

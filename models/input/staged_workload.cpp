@@ -40,7 +40,7 @@ class StagedWorkload final : public Workload {
   int samples() const override { return inner_->samples(); }
   void begin_audit(Audit kind) override { inner_->begin_audit(kind); }
   Verification end_audit() override { return inner_->end_audit(); }
-  Executed executed() const override { return inner_->executed(); }
+  Execution execution() const override { return inner_->execution(); }
   std::map<std::string, double> work() const override { return inner_->work(); }
   std::map<std::string, double> take_done() override { return inner_->take_done(); }
   std::vector<Epoch> series() const override { return inner_->series(); }
@@ -55,8 +55,8 @@ class StagedWorkload final : public Workload {
 
 }  // namespace
 
-std::unique_ptr<Workload> staged_workload(std::unique_ptr<Workload> inner, StagedSet staged,
-                                          Communicator& ranks) {
+std::unique_ptr<Workload> make_staged_workload(std::unique_ptr<Workload> inner, StagedSet staged,
+                                               Communicator& ranks) {
   return std::make_unique<StagedWorkload>(std::move(inner), std::move(staged), ranks);
 }
 

@@ -58,7 +58,7 @@ double error_of_moved(const Trajectory& trajectory, const KmeansClaims& claims) 
 }
 
 /// Rows that the counts of an iteration miss or have twice.
-double missed_rows(const Trajectory& trajectory, const KmeansClaims& claims) {
+double count_missed_rows(const Trajectory& trajectory, const KmeansClaims& claims) {
   double missed = 0;
   for (std::size_t step = 0; step < iterations_in(trajectory); ++step) {
     const std::vector<double>& counts = trajectory.counts[step];
@@ -142,7 +142,7 @@ std::vector<Relation> relations_of_history(const std::vector<const Trajectory*>&
     passes += static_cast<double>(std::abs(trajectory.passes - trajectory.iterations));
     stops += stops_wrongly(trajectory, claims);
     moved = at_least(moved, error_of_moved(trajectory, claims));
-    missed = at_least(missed, missed_rows(trajectory, claims));
+    missed = at_least(missed, count_missed_rows(trajectory, claims));
   }
   return {
       {"clusters", "trajectories, and sets of centroids in them, that the case does not ask for",

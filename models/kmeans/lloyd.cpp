@@ -161,11 +161,11 @@ class Kmeans final : public Analysis {
     return static_cast<double>(runs_.front().assign().tensor("x").spec().bytes);
   }
 
-  Executed executed() const override {
-    Executed all = runs_.front().assign().executed();
+  Execution execution() const override {
+    Execution all = runs_.front().assign().execution();
     std::vector<std::string> kernels;
     for (const LloydRun& run : runs_) {
-      const std::string kernel = run.assign().executed().implementation;
+      const std::string kernel = run.assign().execution().implementation;
       if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end())
         kernels.push_back(kernel);
     }

@@ -82,7 +82,7 @@ bool is_clear(const Eigen::VectorXd& scores, Eigen::Index nearest, double norm,
   return true;
 }
 
-Eigen::Index smallest(const Eigen::VectorXd& values) {
+Eigen::Index find_smallest(const Eigen::VectorXd& values) {
   return std::min_element(values.begin(), values.end()) - values.begin();
 }
 
@@ -92,7 +92,7 @@ Eigen::Index find_nearest(const Rows::ConstRowXpr& x, double norm, const Checked
                           Roundoff roundoff, double* sums) {
   const Sizes& at = checked.at;
   const Eigen::VectorXd distances = (checked.from.rowwise() - x).rowwise().squaredNorm();
-  const Eigen::Index nearest = smallest(distances);
+  const Eigen::Index nearest = find_smallest(distances);
   const auto add = [&](Eigen::Index c) {
     const auto place = static_cast<std::size_t>(c);
     sums[at.uncertain() + place] += 1;
@@ -136,7 +136,7 @@ void add_rows(const Rows& x, const Eigen::VectorXd& norms, const CheckedIteratio
   Eigen::RowVectorXd parts;
   for (Eigen::Index i = 0; i < x.rows(); ++i) {
     scores = checked.norms - 2 * products.row(i).transpose();
-    Eigen::Index nearest = smallest(scores);
+    Eigen::Index nearest = find_smallest(scores);
     if (!is_clear(scores, nearest, norms[i], checked, roundoff))
       nearest = find_nearest(x.row(i), norms[i], checked, roundoff, sums);
     const auto place = static_cast<std::size_t>(nearest);
@@ -206,7 +206,7 @@ double error_of_empty(std::span<const double> before, std::span<const double> af
 /// Centroids may be off by `error` of their rows. The inertia of columns that are equal in each
 /// cluster is such an error itself: it counts for nothing, and if there are no other columns, no
 /// error is large beside it.
-double hidden_part(const double* sums, const Sizes& at, double error) {
+double compute_hidden_part(const double* sums, const Sizes& at, double error) {
   double real = 0, noise = 0;
   for (std::size_t j = 0; j < at.d; ++j) {
     const double of_rounding = error * error * sums[at.squares() + j];
@@ -220,7 +220,7 @@ double hidden_part(const double* sums, const Sizes& at, double error) {
 
 void compare(const Trajectory& claimed, std::size_t step, const double* sums, const Sizes& at,
              DataType type, double bound, Errors& worst) {
-  worst.hidden = at_least(worst.hidden, hidden_part(sums, at, bound + unit_roundoff(type)));
+  worst.hidden = at_least(worst.hidden, compute_hidden_part(sums, at, bound + unit_roundoff(type)));
   for (std::size_t c = 0; c < at.k; ++c) {
     const double count = sums[at.counts() + c], uncertain = sums[at.uncertain() + c];
     worst.counts = at_least(worst.counts, std::abs(claimed.counts[step][c] - count) - uncertain);
@@ -259,9 +259,9 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
 }
 
 /// The first, the last and a random one of those that were made.
-std::vector<CheckedIteration> checked_iterations(const std::vector<const Trajectory*>& claimed,
-                                                 const std::string& start, std::size_t d,
-                                                 std::uint64_t seed) {
+std::vector<CheckedIteration> check_iterations(const std::vector<const Trajectory*>& claimed,
+                                               const std::string& start, std::size_t d,
+                                               std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<CheckedIteration> all;
   std::size_t offset = 0;
@@ -331,8 +331,7 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
   const double underflow =
       static_cast<double>(d) * (mine.type == DataType::fp32 ? std::numeric_limits<float>::min()
                                                             : std::numeric_limits<double>::min());
-  const std::vector<CheckedIteration> iterations =
-      checked_iterations(claimed, claims.start, d, seed);
+  const std::vector<CheckedIteration> iterations = check_iterations(claimed, claims.start, d, seed);
   const std::size_t size =
       iterations.empty() ? 0 : iterations.back().at.offset + iterations.back().at.size();
   const std::vector<double> sums = sums_over_ranks(

@@ -149,7 +149,7 @@ std::string BatchOracle::glance(const Batch& batch) {
   if (claims_.kind == DataClaims::Kind::one_batch) return "";
   if (std::string fault = fault_of_numbers(batch, true); !fault.empty()) return fault;
   // A sample comes once in an epoch, unless it replaces a bad one.
-  const Taken before = std::exchange(last_, {batch.epoch, batch.step, batch.samples.front()});
+  const TakenSample before = std::exchange(last_, {batch.epoch, batch.step, batch.samples.front()});
   if (before.epoch == batch.epoch && before.step != batch.step &&
       before.sample == batch.samples.front() && claims_.bad_samples == 0)
     return fmt::format("{} is a sample of step {}, too", name_place(batch, 0), before.step);
@@ -294,7 +294,7 @@ std::string BatchOracle::fault_of_file(const Batch& batch, std::int64_t image,
       sample.encoded,
       {static_cast<int>(claims_.input.height), training, claims_.augment, claims_.trial_seed},
       batch.epoch, index);
-  if (!decoded.decided()) return "";
+  if (!decoded.is_decided()) return "";
   std::mt19937_64 random(batch.epoch + static_cast<std::uint64_t>(7919 * batch.step + image));
   const auto any = [&](std::int64_t count) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count));

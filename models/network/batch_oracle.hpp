@@ -62,7 +62,7 @@ class BatchOracle {
   static std::string fault_of_copy(const Batch& batch, const Executor& executor);
 
  private:
-  struct Taken {
+  struct TakenSample {
     std::uint64_t epoch = 0;
     std::int64_t step = -1, sample = -1;
   };
@@ -95,7 +95,7 @@ class BatchOracle {
   std::shared_ptr<const SampleSet> training_, validation_;  ///< of files
   std::array<std::uint64_t, 16> taken_{};  ///< hashes of some pixels of the last batches
   std::size_t next_ = 0;                   ///< of these
-  Taken last_;                             ///< the first sample of the last batch
+  TakenSample last_;                       ///< the first sample of the last batch
 };
 
 }  // namespace assay

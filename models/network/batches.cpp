@@ -128,7 +128,7 @@ class LearnableBatches final : public MadeBatches {
   LearnableBatches(std::shared_ptr<const LearnableSamples> samples, std::int64_t count,
                    const BatchShare& share)
       : MadeBatches(share, samples->elements(), samples->labels()),
-        made_(std::move(samples)),
+        source_(std::move(samples)),
         part_{count, share.batch, share.rank, share.ranks, share.training},
         order_(count, {0}, share.seed, share.training, 0) {
     if (steps() == 0)
@@ -139,9 +139,9 @@ class LearnableBatches final : public MadeBatches {
   }
   std::int64_t steps() const override { return part_.steps(); }
   std::int64_t samples() const override { return part_.samples; }
-  std::int64_t classes() const override { return made_->classes(); }
+  std::int64_t classes() const override { return source_->classes(); }
   std::string canonical() const override {
-    return fmt::format("{}n{}", made_->canonical(), part_.samples);
+    return fmt::format("{}n{}", source_->canonical(), part_.samples);
   }
 
  private:
@@ -159,12 +159,12 @@ class LearnableBatches final : public MadeBatches {
         std::fill_n(labels, labels_of_sample_, -1);
         return;
       }
-      made_->make(first + samples_[at], image);
-      made_->make_labels(first + samples_[at], labels);
+      source_->make(first + samples_[at], image);
+      source_->make_labels(first + samples_[at], labels);
     });
   }
 
-  const std::shared_ptr<const LearnableSamples> made_;
+  const std::shared_ptr<const LearnableSamples> source_;
   const RankShare part_;
   const EpochOrder order_;
 };
@@ -216,7 +216,8 @@ const Batch& take_next(Batches& batches, Communicator& ranks) {
   }
 }
 
-std::unique_ptr<Batches> resident_batch(const ResidentSettings& settings, const BatchShare& share) {
+std::unique_ptr<Batches> make_resident_batch(const ResidentSettings& settings,
+                                             const BatchShare& share) {
   const std::int64_t classes = settings.labels == Labels::none ? 1 : settings.classes;
   check_share(share, std::min({settings.samples, classes, settings.input.elements()}));
   return std::make_unique<ResidentBatch>(settings, share);

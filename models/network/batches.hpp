@@ -71,7 +71,8 @@ struct ResidentSettings {
 /// The same batch in every step. Pixel i in the logical order [n, c, h, w] is element i of
 /// Values(mantissa, seed, "images", fp32, 0) of the rank, and labels[n, i] = (7 n + 3 + rank + i)
 /// mod classes. An epoch has at least one step. InputError for numbers below 1.
-std::unique_ptr<Batches> resident_batch(const ResidentSettings& settings, const BatchShare& share);
+std::unique_ptr<Batches> make_resident_batch(const ResidentSettings& settings,
+                                             const BatchShare& share);
 
 /// Batches of the first `count` samples for training, or the first `count` for validation.
 /// EpochOrder gives the order of an epoch, and RankShare divides it among ranks. OpenMP's threads

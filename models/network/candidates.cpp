@@ -29,7 +29,7 @@ constexpr double much_slower = 2;
 constexpr double share_of_tolerance = 1.0 / 8;
 
 /// True if two operations of a backend do the same in the same way.
-bool same_way(const Executed& a, const Executed& b) {
+bool same_way(const Execution& a, const Execution& b) {
   return a.algorithm == b.algorithm && a.implementation == b.implementation && a.tile == b.tile &&
          a.operand_roundings == b.operand_roundings;
 }
@@ -95,7 +95,7 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
       Candidate& candidate = std::get<Candidate>(prepared);
       if (std::ranges::none_of(all, [&](const Candidate& other) {
             return other.choice.backend == choice.backend &&
-                   same_way(other.operation->executed(), candidate.operation->executed());
+                   same_way(other.operation->execution(), candidate.operation->execution());
           }))
         all.push_back(std::move(candidate));
       if (!settings_.measured || graph_.nodes[i].phase == Phase::update) break;
@@ -116,12 +116,12 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
 
 std::string Executor::why_unused() const {
   if (settings_.measured || settings_.backends.empty()) return "";
-  const std::string& asked = settings_.backends.front();
+  const std::string& first_backend = settings_.backends.front();
   if (std::ranges::any_of(candidates_, [&](const std::vector<Candidate>& all) {
-        return all.front().choice.backend == asked;
+        return all.front().choice.backend == first_backend;
       }))
     return "";
-  return fmt::format("{} computes no operation of the network ({})", asked, first_refusal_);
+  return fmt::format("{} computes no operation of the network ({})", first_backend, first_refusal_);
 }
 
 /// Algorithms that no backend chooses by itself get no more scratch memory than those that one
@@ -184,7 +184,7 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
   const GraphNode& node = graph_.nodes[index];
   const Choice& by = choice(index);
   const std::string which = fmt::format("{} by {}", node.text(), by.text());
-  if (const auto unknown = node.oracle->cannot_judge(executed(index)))  // the same on all ranks
+  if (const auto unknown = node.oracle->cannot_judge(execution(index)))  // the same on all ranks
     return fmt::format("{}: {}", which, *unknown);
   Verification verification;
   verification.passed = true;

@@ -36,7 +36,7 @@ Verification CheckedSteps::make(const std::string& when, std::size_t checked) {
       trainer_.step(rate_, &check, load_kept);
     }
     if (oracle_ != nullptr) oracle_->end(trainer_, whole);
-    if (trainer_.overflowed()) {
+    if (trainer_.has_overflowed()) {
       skipped_ = true;
       trainer_.let_loss_scale_grow(false);  // it only falls from here, so this ends
       steps = 0;

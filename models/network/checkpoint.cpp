@@ -71,14 +71,16 @@ std::string make_head(const std::string& architecture, const json& state,
   return head + text;
 }
 
-InputError unusable(const std::string& file, const std::string& why,
-                    const std::string& suggestion = "Use an earlier checkpoint, or start anew.") {
+InputError make_unusable_error(
+    const std::string& file, const std::string& why,
+    const std::string& suggestion = "Use an earlier checkpoint, or start anew.") {
   return InputError(
       fmt::format("{}: cannot be used as a checkpoint ({}). {}", file, why, suggestion));
 }
 
-InputError truncated(const DataFile& file) {
-  return unusable(file.path(), fmt::format("it is truncated: {} bytes are there", file.size()));
+InputError make_truncated_error(const DataFile& file) {
+  return make_unusable_error(file.path(),
+                             fmt::format("it is truncated: {} bytes are there", file.size()));
 }
 
 /// The checked header; `end` is where it ends.
@@ -87,35 +89,38 @@ json read_header(const DataFile& file, std::size_t& end) {
   file.read(0, head);
   const std::string_view begin(head.data(), std::min(head.size(), magic.size()));
   if (!magic.starts_with(begin))
-    throw unusable(file.path(), fmt::format("it does not begin with {}", magic),
-                   "Name a file that --checkpoint has written.");
-  if (head.size() < header_at) throw truncated(file);
+    throw make_unusable_error(file.path(), fmt::format("it does not begin with {}", magic),
+                              "Name a file that --checkpoint has written.");
+  if (head.size() < header_at) throw make_truncated_error(file);
   const std::uint64_t length = number_at(head, length_at, 8);
-  if (length > static_cast<std::uint64_t>(file.size()) - header_at) throw truncated(file);
+  if (length > static_cast<std::uint64_t>(file.size()) - header_at)
+    throw make_truncated_error(file);
   std::string text(length, '\0');
   file.read(header_at, text);
   if (head_check(head, text) != number_at(head, check_at, 4))
-    throw unusable(file.path(), "its header is damaged: wrong CRC-32C");
+    throw make_unusable_error(file.path(), "its header is damaged: wrong CRC-32C");
   end = header_at + length;
   return json::parse(text);
 }
 
 void check_kind(const std::string& file, const json& header, const std::string& architecture) {
   if (header.at("format") != version_of_format)
-    throw unusable(file,
-                   fmt::format("its format is {}, this program reads {}",
-                               header.at("format").dump(), version_of_format),
-                   "Use the program that has written it.");
+    throw make_unusable_error(file,
+                              fmt::format("its format is {}, this program reads {}",
+                                          header.at("format").dump(), version_of_format),
+                              "Use the program that has written it.");
   if (header.at("byte_order") != byte_order)
-    throw unusable(file,
-                   fmt::format("its numbers are {}-endian, this processor's are {}-endian",
-                               header.at("byte_order").get<std::string>(), byte_order),
-                   "Continue on a processor as it was written on.");
+    throw make_unusable_error(
+        file,
+        fmt::format("its numbers are {}-endian, this processor's are {}-endian",
+                    header.at("byte_order").get<std::string>(), byte_order),
+        "Continue on a processor as it was written on.");
   if (header.at("architecture") != architecture)
-    throw unusable(file,
-                   fmt::format("it is of {}, this run is of {}",
-                               header.at("architecture").get<std::string>(), architecture),
-                   "Give the options of the run that has written it.");
+    throw make_unusable_error(
+        file,
+        fmt::format("it is of {}, this run is of {}", header.at("architecture").get<std::string>(),
+                    architecture),
+        "Give the options of the run that has written it.");
 }
 
 }  // namespace
@@ -169,19 +174,22 @@ Checkpoint::Checkpoint(const std::filesystem::path& path, const std::string& arc
     const auto size = static_cast<std::size_t>(file.size());
     for (const json& described : header.at("blobs")) {
       const auto bytes = described.at("bytes").get<std::size_t>();
-      if (bytes > size - at) throw truncated(file);
+      if (bytes > size - at) throw make_truncated_error(file);
       Blob blob{described.at("name").get<std::string>(), std::vector<char>(bytes)};
       file.read(static_cast<std::int64_t>(at), blob.bytes);
       if (compute_check(std::span<const char>(blob.bytes)) !=
           described.at("crc32c").get<std::uint32_t>())
-        throw unusable(file_, fmt::format("its blob {} is damaged: wrong CRC-32C", blob.name));
+        throw make_unusable_error(file_,
+                                  fmt::format("its blob {} is damaged: wrong CRC-32C", blob.name));
       at += bytes;
       blobs_.push_back(std::move(blob));
     }
-    if (at != size) throw unusable(file_, fmt::format("it has {} bytes behind its end", size - at));
+    if (at != size)
+      throw make_unusable_error(file_, fmt::format("it has {} bytes behind its end", size - at));
     state_ = std::move(header.at("state"));
   } catch (const json::exception& error) {
-    throw unusable(file_, fmt::format("its header lacks what it must have: {}", error.what()));
+    throw make_unusable_error(file_,
+                              fmt::format("its header lacks what it must have: {}", error.what()));
   }
   file.check_unchanged();
 }
@@ -189,15 +197,15 @@ Checkpoint::Checkpoint(const std::filesystem::path& path, const std::string& arc
 std::span<const std::byte> Checkpoint::bytes(const std::string& name) const {
   const auto place = std::find_if(blobs_.begin(), blobs_.end(),
                                   [&](const Blob& blob) { return blob.name == name; });
-  if (place == blobs_.end()) throw unusable(file_, "it has no blob " + name);
+  if (place == blobs_.end()) throw make_unusable_error(file_, "it has no blob " + name);
   return std::as_bytes(std::span(place->bytes));
 }
 
 void Checkpoint::copy(const std::string& name, std::span<std::byte> out) const {
   const std::span<const std::byte> blob = bytes(name);
   if (blob.size() != out.size())
-    throw unusable(file_, fmt::format("its blob {} has {} bytes, this run needs {}", name,
-                                      blob.size(), out.size()));
+    throw make_unusable_error(file_, fmt::format("its blob {} has {} bytes, this run needs {}",
+                                                 name, blob.size(), out.size()));
   std::copy(blob.begin(), blob.end(), out.begin());
 }
 

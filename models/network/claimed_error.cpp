@@ -7,8 +7,8 @@ namespace assay {
 
 /// It uses B. P. Welford's recurrence (Technometrics 4, 1962), which has no sum of squares that
 /// cancels. Sums in fp64 of n terms may be wrong by some n of its roundoffs.
-ClaimedError claimed_error(std::span<const double> outputs, std::span<const double> targets,
-                           double u) {
+ClaimedError compute_claimed_error(std::span<const double> outputs, std::span<const double> targets,
+                                   double u) {
   long double of_outputs = 0, of_targets = 0, error = 0, xx = 0, tt = 0, xt = 0, n = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     ++n;

@@ -12,7 +12,7 @@ struct ClaimedError {
   ClaimedLoss correlation;  ///< Pearson's; 0 where all outputs or all targets are equal
 };
 /// `u`: roundoff of the results' type; sums are in fp64.
-ClaimedError claimed_error(std::span<const double> outputs, std::span<const double> targets,
-                           double u);
+ClaimedError compute_claimed_error(std::span<const double> outputs, std::span<const double> targets,
+                                   double u);
 
 }  // namespace assay

@@ -28,8 +28,8 @@ double compute_iou(const std::vector<std::int64_t>& counts, std::size_t classes)
 
 }  // namespace
 
-ClaimedLoss claimed_cross_entropy(std::span<const double> logits, std::size_t label,
-                                  double smoothing, double u) {
+ClaimedLoss compute_claimed_cross_entropy(std::span<const double> logits, std::size_t label,
+                                          double smoothing, double u) {
   const double most = *std::ranges::max_element(logits);
   const auto classes = static_cast<double>(logits.size());
   double exponentials = 0, mean = 0, size = 0;
@@ -42,8 +42,8 @@ ClaimedLoss claimed_cross_entropy(std::span<const double> logits, std::size_t la
           u * (roundings * (size + 1) + (1 + smoothing * size) * classes)};
 }
 
-ClaimedPixels claimed_pixels(std::span<const double> logits, std::span<const double> labels,
-                             std::span<const double> factors, double u) {
+ClaimedPixels compute_claimed_pixels(std::span<const double> logits, std::span<const double> labels,
+                                     std::span<const double> factors, double u) {
   const std::size_t classes = factors.size(), pixels = labels.size();
   ClaimedPixels claimed;
   claimed.counts.resize(classes * classes);

@@ -13,8 +13,8 @@ struct ClaimedLoss {
 
 /// Softmax cross-entropy of one label with label smoothing s:
 /// ln sum exp z - (1 - s) z_label - s mean z.
-ClaimedLoss claimed_cross_entropy(std::span<const double> logits, std::size_t label,
-                                  double smoothing, double u);
+ClaimedLoss compute_claimed_cross_entropy(std::span<const double> logits, std::size_t label,
+                                          double smoothing, double u);
 
 /// The results of an image with a label for each pixel.
 struct ClaimedPixels {
@@ -23,7 +23,7 @@ struct ClaimedPixels {
   double iou = 0;                    ///< intersection over union, by these counts
 };
 /// `logits` [classes, pixels]; `factors`: one for each class.
-ClaimedPixels claimed_pixels(std::span<const double> logits, std::span<const double> labels,
-                             std::span<const double> factors, double u);
+ClaimedPixels compute_claimed_pixels(std::span<const double> logits, std::span<const double> labels,
+                                     std::span<const double> factors, double u);
 
 }  // namespace assay

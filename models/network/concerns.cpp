@@ -10,7 +10,7 @@ void Concerns::add(const Trainer& trainer) {
   narrow_ = graph.stored != Graph::none ||
             trainer.settings().loss_scale.kind != LossScaleSettings::Kind::none;
   scale_ = trainer.loss_scale().scale();
-  if (!trainer.updated()) return;
+  if (!trainer.has_updated()) return;
   const std::vector<double> counts = trainer.counts();
   ++steps_;
   not_finite_ += counts[0];

@@ -61,7 +61,7 @@ class Training {
         steps_(count_steps(training, passes_)),
         schedule_(make_schedule(training, passes_, settings)),
         checkpoint_(trainer, training, ranks, settings) {
-    made_.verification.passed = true;
+    result_.verification.passed = true;
   }
 
   Convergence run() {
@@ -75,28 +75,28 @@ class Training {
     clock_.start();
     training_.start(state);
     if (!settings_.checkpoint.empty()) stop_.emplace();
-    while (epoch_ < settings_.epochs && !made_.reached) {
+    while (epoch_ < settings_.epochs && !result_.reached) {
       one_epoch();
       if (settings_.after_epoch) judge_epoch();
       if (!settings_.checkpoint.empty()) write();
       stop_if_asked();
     }
-    if (made_.epochs.empty()) {  // nothing was left to learn
+    if (result_.epochs.empty()) {  // nothing was left to learn
       EpochResult none;
       none.epoch = epoch_;
       none.started_unix_s = none.trained_unix_s = clock_.unix_s();
       validate(none, trainer_.settings().seed + static_cast<std::uint64_t>(epoch_));
     }
     if (oracle_ != nullptr) {
-      oracle_->end(made_, settings_.restart);
+      oracle_->end(result_, settings_.restart);
       add(oracle_->verification(), "in the training");
     }
-    return std::move(made_);
+    return std::move(result_);
   }
 
  private:
   void one_epoch() {
-    const std::int64_t first = step_, made_before = made_.steps;
+    const std::int64_t first = step_, made_before = result_.steps;
     (void)work_.take(trainer_.executor(), ranks_);
     rehearsed_ = 0;
     score_.reset();
@@ -105,7 +105,7 @@ class Training {
     auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_));
     const std::int64_t counted_later = untimed_;
     std::int64_t timed = 0;  // steps without checks
-    const double begun = clock_.counted();
+    const double begun = clock_.counted_seconds();
     EpochResult result;
     result.started_unix_s = clock_.unix_s();
     while (step_ < steps_) {
@@ -122,7 +122,7 @@ class Training {
       stop_if_diverged();
       if (step_ < steps_) stop_if_asked();
     }
-    expect_work(made_.steps - made_before + rehearsed_);
+    expect_work(result_.steps - made_before + rehearsed_);
     if (training_.steps() % passes_ != 0) {
       PipelineState next = training_.state();
       next.epoch = static_cast<std::uint64_t>(epoch_) + 1;
@@ -130,7 +130,7 @@ class Training {
       training_.start(next);
     }
     // Checked and judged steps count as long as the others took in the mean.
-    const double step_seconds = (clock_.counted() - begun) / static_cast<double>(timed);
+    const double step_seconds = (clock_.counted_seconds() - begun) / static_cast<double>(timed);
     clock_.leave_out(-step_seconds * static_cast<double>(steps_ - first + counted_later - timed));
     untimed_ = 0;
     result.trained_unix_s = clock_.unix_s();
@@ -149,25 +149,25 @@ class Training {
         static_cast<double>(passes_ * trainer_.settings().batch * ranks_.size()) / step_seconds;
     judge(result);
     if (!std::isfinite(result.training_loss))
-      throw Diverged(fmt::format(
+      throw Divergence(fmt::format(
           "training diverged: the loss is {} in epoch {}. Use a smaller learning rate, or a longer "
           "warm-up.",
           result.training_loss, result.epoch));
     if (result.epoch % settings_.validate_every == 0 || result.epoch == settings_.epochs)
       return validate(result, seed);
-    result.seconds = clock_.counted();
+    result.seconds = clock_.counted_seconds();
     result.ended_unix_s = result.trained_unix_s;
     tell(result);
   }
 
   void judge(const EpochResult& trained) {
     if (oracle_ == nullptr) return;
-    const LeftOut left_out(clock_);
+    const PausedClock left_out(clock_);
     oracle_->end_epoch(trainer_, trained);
   }
 
   void judge_epoch() {
-    const LeftOut left_out(clock_);
+    const PausedClock left_out(clock_);
     training_.pause();
     settings_.after_epoch();
   }
@@ -175,20 +175,20 @@ class Training {
   /// The next step without checks, for its time alone: it is then made again from the same state.
   /// So the only step of an epoch can be checked.
   void rehearse() {
-    const double before = clock_.counted();
+    const double before = clock_.counted_seconds();
     Trainer::State state;
     trainer_.save(state);
     const PipelineState data = training_.state();
-    clock_.leave_out(clock_.counted() - before);
+    clock_.leave_out(clock_.counted_seconds() - before);
     if (oracle_ != nullptr) oracle_->rehearse(true);
     rehearses_ = true;
     one_step(false, 0);
     rehearses_ = false;
     if (oracle_ != nullptr) oracle_->rehearse(false);
-    const LeftOut left_out(clock_);
+    const PausedClock left_out(clock_);
     trainer_.swap_state(state);
     training_.start(data);
-    --made_.steps;
+    --result_.steps;
     ++rehearsed_;
     if (settings_.step_oracle != nullptr) settings_.step_oracle->forget();
   }
@@ -212,31 +212,31 @@ class Training {
   }
 
   void validate(EpochResult result, std::uint64_t seed) {
-    const double before = clock_.counted();
+    const double before = clock_.counted_seconds();
     StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_check, seed);
     const Evaluation evaluation = evaluator_.evaluate(
         validation_, &check, oracle_ == nullptr ? nullptr : &oracle_->evaluation());
     add(check.verification, fmt::format("in the validation after epoch {}", result.epoch));
     clock_.leave_out(evaluation.check_seconds);
     // The same validation was counted before the checkpoint was written.
-    if (score_) clock_.leave_out(clock_.counted() - before);
+    if (score_) clock_.leave_out(clock_.counted_seconds() - before);
     score_ = evaluation.score;
     result.evaluation = evaluation;
-    result.seconds = clock_.counted();
+    result.seconds = clock_.counted_seconds();
     result.ended_unix_s = clock_.unix_s();
-    if (!std::isfinite(evaluation.loss) && !made_.verification.passed)
-      throw Diverged(made_.verification.reason);
+    if (!std::isfinite(evaluation.loss) && !result_.verification.passed)
+      throw Divergence(result_.verification.reason);
     if (!std::isfinite(evaluation.loss))
-      throw Diverged(
+      throw Divergence(
           fmt::format("training diverged: the loss of validation is {} after epoch {}. Use a "
                       "smaller learning rate, or a longer warm-up.",
                       evaluation.loss, result.epoch));
-    made_.reached = evaluation.score >= settings_.target;
+    result_.reached = evaluation.score >= settings_.target;
     tell(result);
   }
 
   void tell(const EpochResult& result) {
-    made_.epochs.push_back(result);
+    result_.epochs.push_back(result);
     if (settings_.progress) settings_.progress(epoch_text(result));
   }
 
@@ -266,13 +266,13 @@ class Training {
 
   /// The step's loss on this rank.
   double one_step(bool checked, std::uint64_t seed) {
-    const double before = clock_.counted();
+    const double before = clock_.counted_seconds();
     if (oracle_ != nullptr) oracle_->begin_step();
     const auto load_next = [this, checked] {
       const auto start = Clock::now();
       const Batch& batch = take_next(training_, ranks_);
       trainer_.load(batch.images, batch.labels);
-      made_.input_seconds += seconds_since(start);
+      result_.input_seconds += seconds_since(start);
       if (oracle_ != nullptr) oracle_->take(batch);
       if (!checked) return;
       training_.pause();  // checks do not count, so nothing is read meanwhile
@@ -281,13 +281,13 @@ class Training {
     load_next();
     double rate = schedule_.rate(epoch_ * steps_ + step_);
     if (ranks_.size() > 1) rate = ranks_.broadcast(rate);
-    ++made_.steps;
+    ++result_.steps;
     if (!checked) {
       const bool judged = is_judged();
       judged_step(rate, nullptr, load_next, judged, seed);
       const double loss = trainer_.loss();
       if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, loss, false, judged);
-      if (judged) clock_.leave_out(clock_.counted() - before);
+      if (judged) clock_.leave_out(clock_.counted_seconds() - before);
       return loss;
     }
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
@@ -295,37 +295,37 @@ class Training {
     const bool updates = trainer_.settings().lag == 0 || epoch_ + step_ > 0;
     judged_step(rate, &check, load_next, updates, seed);
     if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, trainer_.loss(), true, true);
-    overflowed_ = trainer_.overflowed();
+    overflowed_ = trainer_.has_overflowed();
     if (!overflowed_) add(check.verification, fmt::format("in epoch {}", epoch_ + 1));
-    clock_.leave_out(clock_.counted() - before);
+    clock_.leave_out(clock_.counted_seconds() - before);
     return trainer_.loss();
   }
 
   void add(const Verification& checked, const std::string& when) {
-    made_.verification.checked += checked.checked;
-    made_.verification.wrong_elements += checked.wrong_elements;
-    if (!checked.passed) made_.verification.fail(checked.reason + ", " + when);
+    result_.verification.checked += checked.checked;
+    result_.verification.wrong_elements += checked.wrong_elements;
+    if (!checked.passed) result_.verification.fail(checked.reason + ", " + when);
   }
 
   void add_checkpoint() {
     if (const std::string fault = checkpoint_.fault(); !fault.empty())
-      made_.verification.fail(fault + ", in a checkpoint");
+      result_.verification.fail(fault + ", in a checkpoint");
   }
 
   /// All ranks stop together, since they have judged the step alike.
   void stop_if_diverged() const {
     if (const auto why = why_diverged(trainer_.loss_scale(),
                                       fmt::format("step {} of epoch {}", step_, epoch_ + 1)))
-      throw Diverged(*why);
+      throw Divergence(*why);
   }
 
   /// Ranks end together: one that was asked to is enough. Whole epochs are in the checkpoint
   /// already.
   void stop_if_asked() {
     if (!stop_) return;
-    double asked = stop_->asked() ? 1 : 0;
-    ranks_.allreduce_max(std::span(&asked, 1));
-    if (asked == 0) return;
+    double stop = stop_->is_requested() ? 1 : 0;
+    ranks_.allreduce_max(std::span(&stop, 1));
+    if (stop == 0) return;
     if (step_ > 0) write();
     const std::string when = step_ > 0 ? fmt::format("step {} of epoch {}", step_, epoch_ + 1)
                                        : fmt::format("epoch {}", epoch_);
@@ -338,14 +338,14 @@ class Training {
   }
 
   void write() {
-    const LeftOut left_out(clock_);
+    const PausedClock left_out(clock_);
     training_.pause();
     const CheckpointCost cost =
         checkpoint_.write({epoch_, step_, losses_, left_out.since(), untimed_,
                            training_.state().bad_samples, score_});
     add_checkpoint();
-    made_.checkpoint_seconds = cost.seconds;
-    made_.checkpoint_bytes = cost.bytes;
+    result_.checkpoint_seconds = cost.seconds;
+    result_.checkpoint_bytes = cost.bytes;
   }
 
   /// The position of the training when the checkpoint was written.
@@ -357,7 +357,7 @@ class Training {
     losses_ = progress.losses;
     untimed_ = progress.untimed;
     score_ = progress.score;
-    made_.reached = score_ && *score_ >= settings_.target;
+    result_.reached = score_ && *score_ >= settings_.target;
     clock_.leave_out(-progress.seconds);
     return {static_cast<std::uint64_t>(epoch_), step_ * passes_, progress.bad_samples};
   }
@@ -372,7 +372,7 @@ class Training {
   std::int64_t steps_;   ///< of an epoch
   Schedule schedule_;
   TrainingCheckpoint checkpoint_;
-  Convergence made_;
+  Convergence result_;
   std::optional<StopRequest> stop_;
   std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of the next one, that were made
   std::optional<double> score_;        ///< of a validation since the last step

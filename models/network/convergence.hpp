@@ -23,7 +23,7 @@ class TrainingOracle;  // training_oracle.hpp
 struct ConvergenceSettings {
   std::int64_t epochs = 0;  ///< largest number of epochs
   double target = 1;        ///< score of a validation at which training ends
-  double rate = 0.1;        ///< learning rate after the warm-up (scaled_rate())
+  double rate = 0.1;        ///< learning rate after the warm-up (scale_rate())
   std::int64_t warmup_epochs = 0;
   std::int64_t validate_every = 1;  ///< in epochs; the last epoch is always validated
   Decay decay;
@@ -49,14 +49,14 @@ struct ConvergenceSettings {
 
 struct EpochResult {
   std::int64_t epoch = 0;                ///< from 1
-  double training_loss = 0;              ///< mean over its steps and all ranks, if trained()
+  double training_loss = 0;              ///< mean over its steps and all ranks, if has_steps()
   std::optional<Evaluation> evaluation;  ///< its validation, if it was validated
   /// Seconds since training began (also before a restart), including validation. A checked step
   /// counts as long as the other steps.
   double seconds = 0;
   double images_per_s = 0;  ///< of its steps, including the input
   /// A training that continues after its last step is validated alone.
-  bool trained() const { return images_per_s > 0; }
+  bool has_steps() const { return images_per_s > 0; }
   /// Times when the epoch began, when its steps had ended, and when its validation had ended, in
   /// seconds since 1970. The system's clock is read once; times then follow a steady clock. Unlike
   /// `seconds`, they include everything.
@@ -75,7 +75,7 @@ struct Convergence {
 };
 
 /// Thrown on all ranks if a training has diverged.
-class Diverged : public CaseError {
+class Divergence : public CaseError {
  public:
   using CaseError::CaseError;
 };
@@ -86,7 +86,7 @@ void expect_trainable(const Batches& training, std::int64_t accumulate,
                       const ConvergenceSettings& settings);
 
 /// Trains from initial parameters, or from the checkpoint, until a validation reaches the target or
-/// all epochs are done. Collective. Throws Diverged if a loss is not finite, if gradients are not
+/// all epochs are done. Collective. Throws Divergence if a loss is not finite, if gradients are not
 /// finite and the loss scale cannot be the reason, or if the loss scale has skipped too many steps
 /// in a row (LossScale::stuck). InputError as TrainingCheckpoint: a checkpoint that is damaged or
 /// of another training, a file that would be lost.

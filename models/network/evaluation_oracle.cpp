@@ -30,7 +30,7 @@ struct Answer {
 
 /// True if an image is answered right; of logits that rounding may exchange, either answer is.
 Answer judge_answer(std::span<const double> logits, std::size_t label, double u) {
-  const ClaimedLoss loss = claimed_cross_entropy(logits, label, 0, u);
+  const ClaimedLoss loss = compute_claimed_cross_entropy(logits, label, 0, u);
   Answer answer{loss.value, loss.bound, 1, 0};
   double size = 0;
   for (const double logit : logits) size = std::fmax(size, std::fabs(logit));
@@ -52,14 +52,14 @@ Answer judge_answer(const Executor& executor, const Batch& batch, const DataClai
   if (claims.labels == Labels::per_pixel) {
     const std::size_t pixels = outputs.size() / claims.class_factors.size();
     const std::span<const std::int64_t> own = batch.labels.subspan(i * pixels, pixels);
-    const ClaimedPixels claimed = claimed_pixels(
+    const ClaimedPixels claimed = compute_claimed_pixels(
         outputs, std::vector<double>(own.begin(), own.end()), claims.class_factors, u);
     return {claimed.loss.value, claimed.loss.bound, claimed.iou, 1e-12};
   }
   std::vector<double> targets;
   for (const float value : batch.images.subspan(i * outputs.size(), outputs.size()))
     targets.push_back(round_to(graph.value(graph.images).type, value));
-  const ClaimedError claimed = claimed_error(outputs, targets, u);
+  const ClaimedError claimed = compute_claimed_error(outputs, targets, u);
   return {claimed.loss.value, claimed.loss.bound, claimed.correlation.value,
           claimed.correlation.bound};
 }

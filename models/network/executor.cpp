@@ -57,17 +57,19 @@ Executor::Executor(Graph graph, const ExecutorSettings& settings)
 
 Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
                                                  Plugins& plugins, Communicator& ranks) {
-  using Made = std::unique_ptr<Executor>;
-  Result<Made> all_made = make_on_all<Made>(ranks, [&]() -> Result<Made> {
-    Made own(new Executor(std::move(graph), settings));
-    own->fuse(plugins, ranks);
-    if (std::string why = own->make_candidates(plugins, ranks); !why.empty())
-      return Unsupported{std::move(why)};
-    own->add_sums(plugins, ranks);
-    own->allocate();
-    return own;
-  });
-  if (const auto* const own = std::get_if<Made>(&all_made)) (*own)->expect_equal_candidates(ranks);
+  using OwnedExecutor = std::unique_ptr<Executor>;
+  Result<OwnedExecutor> all_made =
+      make_on_all<OwnedExecutor>(ranks, [&]() -> Result<OwnedExecutor> {
+        OwnedExecutor own(new Executor(std::move(graph), settings));
+        own->fuse(plugins, ranks);
+        if (std::string why = own->make_candidates(plugins, ranks); !why.empty())
+          return Unsupported{std::move(why)};
+        own->add_sums(plugins, ranks);
+        own->allocate();
+        return own;
+      });
+  if (const auto* const own = std::get_if<OwnedExecutor>(&all_made))
+    (*own)->expect_equal_candidates(ranks);
   return all_made;
 }
 
@@ -126,7 +128,7 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
         return candidate.shares(spec);
       }) != std::ssize(candidate.shared->names))
     return Unsupported{fmt::format("{} makes no sums", choice.backend)};
-  if (const std::string compute = candidate.operation->executed().compute;
+  if (const std::string compute = candidate.operation->execution().compute;
       settings_.wide_products && node.problem->flops() > 0 && compute != name_of_fp32 &&
       compute != name_of_fp64)
     return Unsupported{
@@ -196,9 +198,9 @@ void Executor::allocate() {
                     "smaller batch.",
                     static_cast<double>(bytes_) / (1 << 30),
                     static_cast<double>(device_->memory_available()) / (1 << 30)));
-  arena_ = allocated(std::max<std::size_t>(arena_bytes_, 64));
+  arena_ = allocate_arena(std::max<std::size_t>(arena_bytes_, 64));
   sums_bytes_ = of_sums;
-  if (of_sums > 0) sums_ = allocated(of_sums);
+  if (of_sums > 0) sums_ = allocate_arena(of_sums);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
     scratch_.push_back({plan.offsets[count + i], lifetimes[count + i].bytes});
   places_.resize(count);
@@ -208,9 +210,9 @@ void Executor::allocate() {
     if (value.storage == Storage::planned) {
       places_[v] = within(arena_, plan.offsets[v]);
     } else if (value.storage == Storage::persistent) {
-      const auto given = settings_.memory.find(v);
-      places_[v] = given != settings_.memory.end() ? given->second : allocated(bytes);
-      if (given == settings_.memory.end()) fill(places_[v].get(), 0, bytes);
+      const auto entry = settings_.memory.find(v);
+      places_[v] = entry != settings_.memory.end() ? entry->second : allocate_arena(bytes);
+      if (entry == settings_.memory.end()) fill(places_[v].get(), 0, bytes);
     }
   }
   for (std::size_t v = 0; v < count; ++v)
@@ -231,7 +233,7 @@ void Executor::allocate() {
 
 bool Executor::is_host() const { return device_->name() == "cpu"; }
 
-std::shared_ptr<void> Executor::allocated(std::size_t bytes) const {
+std::shared_ptr<void> Executor::allocate_arena(std::size_t bytes) const {
   if (is_host()) return device_->host_memory(bytes);
   const std::shared_ptr<Tensor> whole = device_->allocate(
       plain_tensor("network", Role::workspace, DataType::u8, {static_cast<std::int64_t>(bytes)}));
@@ -412,17 +414,17 @@ std::span<Tensor* const> Executor::arguments(std::size_t node) const {
   return candidates_[node].front().now.bound;
 }
 
-std::vector<Choice> Executor::chosen() const {
+std::vector<Choice> Executor::list_chosen() const {
   std::vector<Choice> all;
   for (std::size_t i = 0; i < candidates_.size(); ++i)
     all.push_back({choice(i).backend, choice(i).is_own() && !choice(i).algorithm.empty()
                                           ? choice(i).algorithm
-                                          : executed(i).algorithm});
+                                          : execution(i).algorithm});
   return all;
 }
 
-Executed Executor::executed(std::size_t node) const {
-  return candidates_[node].front().operation->executed();
+Execution Executor::execution(std::size_t node) const {
+  return candidates_[node].front().operation->execution();
 }
 
 void Executor::poison_scratch(std::size_t node) {

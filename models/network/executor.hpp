@@ -43,7 +43,7 @@ struct ExecutorSettings {
   /// Only accept operations that compute products in fp32 or a wider type, whatever type they
   /// store. This emulates 16-bit arithmetic on processors that do not have it.
   bool wide_products = false;
-  /// The choice for each node, as Executor::chosen() of another executor; replaces `backends`.
+  /// The choice for each node, as Executor::list_chosen() of another executor; replaces `backends`.
   /// The backend chooses if it lacks the algorithm, as it may for another batch.
   std::vector<Choice> chosen{};
   int threads = 1;
@@ -122,14 +122,14 @@ class Executor {
   Device& device(std::size_t node) const { return *candidates_[node].front().device; }
   const Choice& choice(std::size_t node) const { return candidates_[node].front().choice; }
   /// True if the stream submits the phase as one recording.
-  bool recorded(Phase phase) const {
+  bool is_recorded(Phase phase) const {
     return recordings_.has(make_key(phase, false)) || recordings_.has(make_key(phase, true));
   }
   const Recordings& recordings() const { return recordings_; }
-  /// The backend and algorithm that compute each node, for ExecutorSettings::chosen. A backend that
-  /// may choose might choose another algorithm for another batch.
-  std::vector<Choice> chosen() const;
-  Executed executed(std::size_t node) const;
+  /// The backend and algorithm that compute each node, for ExecutorSettings::list_chosen. A backend
+  /// that may choose might choose another algorithm for another batch.
+  std::vector<Choice> list_chosen() const;
+  Execution execution(std::size_t node) const;
   /// Why two nodes that a backend may join are not one operation, or, in training, sums are not
   /// made beside the first; "" if all are, or there are none.
   const std::string& why_not_fused() const { return not_fused_; }
@@ -204,7 +204,7 @@ class Executor {
   TensorSpec make_spec(ValueIndex value) const;
   void allocate();
   bool is_host() const;
-  std::shared_ptr<void> allocated(std::size_t bytes) const;
+  std::shared_ptr<void> allocate_arena(std::size_t bytes) const;
   void fill(void* place, unsigned char with, std::size_t bytes) const;
   Binding binding(const Candidate& candidate, std::size_t node) const;
   std::unique_ptr<Tensor> make_tensor(ValueIndex value) const;

@@ -51,13 +51,13 @@ class InParts final : public Operation {
   void run(Stream& stream) override {
     for (Part& part : parts_) part.operation->run(stream);
   }
-  Executed executed() const override {
-    Executed executed = parts_[0].operation->executed();
-    const Executed after = parts_[1].operation->executed();
-    executed.numbers.erase("kernels_s");  // of the first alone
-    executed.workspace_bytes += after.workspace_bytes + between_bytes_;
-    executed.implementation += "; then " + after.implementation;
-    return executed;
+  Execution execution() const override {
+    Execution execution = parts_[0].operation->execution();
+    const Execution after = parts_[1].operation->execution();
+    execution.numbers.erase("kernels_s");  // of the first alone
+    execution.workspace_bytes += after.workspace_bytes + between_bytes_;
+    execution.implementation += "; then " + after.implementation;
+    return execution;
   }
 
  private:
@@ -158,10 +158,10 @@ void Executor::add_sums(Plugins& plugins, Communicator& ranks) {
     const GraphNode &before = graph_.nodes[i], &after = graph_.nodes[i + 1];
     // Both are timed when it is the turn of the first: the other may not write into its input.
     if (!is_given(before, after) || users.at(before.tensors.at("src")).back() <= i) continue;
-    const bool told = !settings_.chosen.empty();
-    if (told && !(settings_.chosen.at(i).has_sums() && settings_.chosen.at(i + 1).has_sums()))
+    const bool is_chosen = !settings_.chosen.empty();
+    if (is_chosen && !(settings_.chosen.at(i).has_sums() && settings_.chosen.at(i + 1).has_sums()))
       continue;
-    const Choice by{told ? settings_.chosen[i].backend : settings_.backends.front(),
+    const Choice by{is_chosen ? settings_.chosen[i].backend : settings_.backends.front(),
                     Choice::with_sums};
     auto first = try_candidate(before, by, plugins, ranks);
     auto second = try_candidate(after, by, plugins, ranks);
@@ -175,7 +175,7 @@ void Executor::add_sums(Plugins& plugins, Communicator& ranks) {
       not_fused_ = by.backend + " makes other sums than it reads";
       continue;
     }
-    for (std::size_t node = i; told && node < i + 2; ++node) candidates_[node].clear();
+    for (std::size_t node = i; is_chosen && node < i + 2; ++node) candidates_[node].clear();
     candidates_[i].push_back(std::move(*a));
     candidates_[i + 1].push_back(std::move(*b));
     summed_.push_back(i);

@@ -94,11 +94,11 @@ void GradientExchange::prepare() {
   }
 }
 
-Executed GradientExchange::executed() const {
-  Executed executed;
+Execution GradientExchange::execution() const {
+  Execution execution;
   if (ranks_.size() > 1)
-    adding_.describe(make_call(buckets_.front(), executor_.graph().gradients), executed);
-  return executed;
+    adding_.describe(make_call(buckets_.front(), executor_.graph().gradients), execution);
+  return execution;
 }
 
 void GradientExchange::begin(std::optional<std::uint64_t> seed) {
@@ -249,7 +249,7 @@ void GradientExchange::check(Verification& verification) {
   const Graph& graph = executor_.graph();
   double u = unit_roundoff(graph.value(graph.gradients).type) * ranks_.size(), least = 0;
   // On a narrower wire every contribution, and the sum, are rounded once more.
-  if (const auto bits = executed().wire_bits) {
+  if (const auto bits = execution().wire_bits) {
     u += 2 * std::ldexp(1, -*bits);
     if (*bits == significand_of_fp16) least = std::ldexp(1, -25) * (ranks_.size() + 1);
   }

@@ -30,8 +30,8 @@ class GradientExchange {
  public:
   /// `adding` sums the gradients; `ranks` connects the same ranks and is used for checks. All
   /// arguments must outlive the exchange. Buckets, except the last, have at least `bucket_bytes`.
-  /// `staged`: `adding` copies them from and to a device (comm/layers/staged.hpp). `control`: the
-  /// ranks first agree on the order of the buckets, by messages over `ranks`
+  /// `make_staged`: `adding` copies them from and to a device (comm/layers/staged.hpp). `control`:
+  /// the ranks first agree on the order of the buckets, by messages over `ranks`
   /// (comm/layers/control.hpp); the radix of their tree, or 0, flat.
   GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,
                    std::size_t bucket_bytes, bool staged = false,
@@ -45,7 +45,7 @@ class GradientExchange {
   /// Prepares all sums (Communicator::prepare). CaseError if the ranks cannot compute them.
   void prepare();
   /// The way in which gradients are summed, as far as it is known; empty for one rank.
-  Executed executed() const;
+  Execution execution() const;
 
   /// Call it at the beginning of a step. With `seed`, stores some of the step's own gradients,
   /// which depend on `seed`, for check(); with a lag this is done in every step, since it is not

@@ -15,7 +15,7 @@ namespace {
 
 /// Elements after which the next part of a block begins: a cache line of 16-bit elements.
 constexpr std::int64_t alignment = 32;
-std::int64_t aligned(std::int64_t elements) {
+std::int64_t align(std::int64_t elements) {
   return (elements + alignment - 1) / alignment * alignment;
 }
 
@@ -150,11 +150,11 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
   const std::size_t scale = add_parameter(layer + ".weight", {s.ic}, 0, initial),
                     shift = add_parameter(layer + ".bias", {s.ic}, 0, 0);
   const std::int64_t at = statistics_;
-  statistics_ += 2 * aligned(s.ic);
-  graph_.statistics.push_back({layer, s.ic, s.per_channel(), at, at + aligned(s.ic)});
+  statistics_ += 2 * align(s.ic);
+  graph_.statistics.push_back({layer, s.ic, s.per_channel(), at, at + align(s.ic)});
   const ValueIndex mean = part(graph_.batch_statistics, layer + ".mean", wide_, {s.ic}, at),
                    variance = part(graph_.batch_statistics, layer + ".variance", wide_, {s.ic},
-                                   at + aligned(s.ic)),
+                                   at + align(s.ic)),
                    dst = like(layer, from);
   follow(from, dst);
   std::map<std::string, ValueIndex> tensors{{"src", from},
@@ -316,7 +316,7 @@ void GraphBuilder::backward() {
 
 std::int64_t GraphBuilder::all_elements() const {
   std::int64_t all = 0;
-  for (const Parameter& parameter : graph_.parameters) all += aligned(parameter.elements());
+  for (const Parameter& parameter : graph_.parameters) all += align(parameter.elements());
   return all;
 }
 
@@ -334,7 +334,7 @@ void GraphBuilder::update(UpdateShape rule, bool lags) {
     const Parameter& parameter = graph_.parameters[i];
     rule.tensors.push_back({parameter.elements(), parameter.decays, parameter.decays});
     // The padding of the cache line is 0 and stays so.
-    if (const std::int64_t rest = aligned(parameter.elements()) - parameter.elements(); rest > 0)
+    if (const std::int64_t rest = align(parameter.elements()) - parameter.elements(); rest > 0)
       rule.tensors.push_back({rest, false, false});
   }
   if (lags)
@@ -368,7 +368,7 @@ Graph GraphBuilder::finish() {
     parameter.offset = at;
     graph_.values[parameter.value].offset = at;
     if (training_) graph_.values[parameter.gradient].offset = at;
-    at += aligned(parameter.elements());
+    at += align(parameter.elements());
   }
   for (const ValueIndex all :
        {graph_.weights, graph_.stored, graph_.gradients, graph_.batch_gradients, graph_.lagged,

@@ -177,9 +177,9 @@ class GraphBuilder {
   ValueIndex activate(const std::string& layer, ValueIndex sums, ActivationFunction function,
                       std::size_t bias, std::function<void(ValueIndex)> before);
   /// `sums` with a new bias and `function`, or as they are. `before`: as activate()'s.
-  ValueIndex followed(const std::string& layer, ValueIndex sums,
-                      std::optional<ActivationFunction> function,
-                      std::function<void(ValueIndex)> before);
+  ValueIndex add_activation(const std::string& layer, ValueIndex sums,
+                            std::optional<ActivationFunction> function,
+                            std::function<void(ValueIndex)> before);
   /// `bias`: of the logits, if the loss adds one.
   void add_loss(ValueIndex logits, double smoothing, const Parameter* bias);
   /// The sum of all gradients of a value; adds nodes that compute it.

@@ -64,7 +64,7 @@ ValueIndex GraphBuilder::convolve(const std::string& layer, ValueIndex from, con
   follow(from, dst, layer);
   add_product(layer, "forward", Phase::forward, s, transposed, from, filters, dst);
   sum_over_ranks(divided_.contains(from), dst);
-  return followed(layer, dst, function, [=, this](ValueIndex diff) {
+  return add_activation(layer, dst, function, [=, this](ValueIndex diff) {
     // This way first: its result is what the rest of the pass waits for.
     if (from != graph_.images) {
       const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
@@ -101,9 +101,9 @@ ConvShape GraphBuilder::conv_shape(ValueIndex from, std::int64_t channels, std::
                     square_window(taps, options.stride, options.padding, options.dilation));
 }
 
-ValueIndex GraphBuilder::followed(const std::string& layer, ValueIndex sums,
-                                  std::optional<ActivationFunction> function,
-                                  std::function<void(ValueIndex)> before) {
+ValueIndex GraphBuilder::add_activation(const std::string& layer, ValueIndex sums,
+                                        std::optional<ActivationFunction> function,
+                                        std::function<void(ValueIndex)> before) {
   if (function)
     return activate(layer, sums, *function, add_parameter(layer + ".bias", {dim(sums, 1)}, 0, 0),
                     std::move(before));

@@ -105,7 +105,7 @@ Results results_in_fp64(const Executor& executor, const Network& network,
 using Memory = std::map<ValueIndex, std::shared_ptr<void>>;  // as ExecutorSettings::memory
 
 /// Parameters and statistics of a network that is trained.
-Result<Memory> learnt(const TrainerSettings& settings, Plugins& plugins) {
+Result<Memory> train_to_learn(const TrainerSettings& settings, Plugins& plugins) {
   Learning learning = settings.learning;
   learning.last_norm = parity_last_norm;
   ExecutorSettings executor_settings = settings.executor;
@@ -133,7 +133,7 @@ Result<std::unique_ptr<Executor>> make_executor(const TrainerSettings& settings,
                                                 Communicator& ranks,
                                                 double* fill_seconds = nullptr) {
   const auto start = Clock::now();
-  auto memory = make_on_all<Memory>(ranks, [&] { return learnt(settings, plugins); });
+  auto memory = make_on_all<Memory>(ranks, [&] { return train_to_learn(settings, plugins); });
   if (auto* refusal = std::get_if<Unsupported>(&memory)) return std::move(*refusal);
   if (fill_seconds != nullptr) *fill_seconds = seconds_since(start);
   ExecutorSettings executor_settings = settings.executor;
@@ -225,7 +225,7 @@ class InferenceWorkload final : public Workload {
     return verification;
   }
 
-  Executed executed() const override { return make_executed(*executor_, run_.trainer); }
+  Execution execution() const override { return make_executed(*executor_, run_.trainer); }
   std::map<std::string, double> work() const override { return run_.amounts; }
   std::map<std::string, double> take_done() override {
     const NetworkWork work = work_count_.take(*executor_, ranks_);
@@ -282,7 +282,7 @@ class InferenceWorkload final : public Workload {
     settings.executor.measured = false;
     settings.executor.memory.clear();
     const auto alone = serial_communicator();
-    settings.executor.chosen = executor_->chosen();
+    settings.executor.chosen = executor_->list_chosen();
     auto result = make_executor(settings, plugins_, *alone);
     if (std::holds_alternative<Unsupported>(result)) {  // the choice was for the whole network
       settings.executor.chosen.clear();
@@ -338,16 +338,16 @@ class InferenceWorkload final : public Workload {
     run_checked(*executor_, executor_->graph().nodes.size() - 1, budget_of_node, make_seed(checks_),
                 verification);
     as_before({relative_difference(scores, read_scores(*executor_)),
-               repeated_tolerance(run_.trainer.precision), "scores"},
+               compute_repeat_tolerance(run_.trainer.precision), "scores"},
               scores.size());
-    checked_run(verification);
+    run_and_check(verification);
     const Results checked = read_results(*executor_);
     std::vector<Trainer::Difference> differences = find_differences(last, checked);
     if (verification.passed && may_spread(run_.trainer.precision, differences))
       spread_ = std::max(spread_, allow_spread(
                                       run_.trainer,
                                       [&](bool every) {
-                                        checked_run(verification, every);
+                                        run_and_check(verification, every);
                                         return find_differences(read_results(*executor_), checked);
                                       },
                                       differences));
@@ -362,12 +362,12 @@ class InferenceWorkload final : public Workload {
     std::vector<Trainer::Difference> all;
     for (std::size_t i = 0; i < is.size(); ++i)
       all.push_back({relative_difference(is[i].second, should[i].second),
-                     repeated_tolerance(run_.trainer.precision), is[i].first});
+                     compute_repeat_tolerance(run_.trainer.precision), is[i].first});
     return all;
   }
 
   /// `every`: compares all operations with their oracles.
-  void checked_run(Verification& verification, bool every = false) {
+  void run_and_check(Verification& verification, bool every = false) {
     const std::size_t count = executor_->graph().nodes.size();
     const std::uint64_t seed = make_seed(0) + static_cast<std::uint64_t>(++checks_) * 65537;
     std::mt19937_64 random(seed);

@@ -116,9 +116,11 @@ void LearnableFields::make(std::int64_t index, float* out) const {
   thread_local std::vector<std::int32_t> sums;
   sums.assign(static_cast<std::size_t>(elements()), 0);
   add_weather(index, sums.data());
-  const auto pixel = [&](const Planted& at) { return sums.data() + place(at) * shape_.channels; };
+  const auto pixel = [&](const PlantedObject& at) {
+    return sums.data() + place(at) * shape_.channels;
+  };
   const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
-  for_each_of_vortices(index, [&](const Planted& at) {
+  for_each_of_vortices(index, [&](const PlantedObject& at) {
     std::int32_t* const x = pixel(at);
     const std::int64_t spin = of_wind * at.strength * (2 * at.row < shape_.height ? 1 : -1);
     x[0] -= narrow(spin * at.down / at.radius);
@@ -126,7 +128,7 @@ void LearnableFields::make(std::int64_t index, float* out) const {
     x[2] -= narrow(of_pressure * at.strength);
     x[3] += narrow(of_humidity * at.strength);
   });
-  for_each_of_rivers(index, [&](const Planted& at) {
+  for_each_of_rivers(index, [&](const PlantedObject& at) {
     std::int32_t* const x = pixel(at);
     x[0] += narrow(of_river_wind * at.strength);
     x[3] += narrow(of_river * at.strength);
@@ -138,10 +140,10 @@ void LearnableFields::make(std::int64_t index, float* out) const {
 
 void LearnableFields::make_labels(std::int64_t index, std::int64_t* out) const {
   std::fill_n(out, labels(), 0);
-  for_each_of_rivers(index, [&](const Planted& at) {
+  for_each_of_rivers(index, [&](const PlantedObject& at) {
     if (at.strength > at_edge) out[place(at)] = river;
   });
-  for_each_of_vortices(index, [&](const Planted& at) {
+  for_each_of_vortices(index, [&](const PlantedObject& at) {
     if (at.strength >= at_edge) out[place(at)] = vortex;
   });
 }

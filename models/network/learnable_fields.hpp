@@ -36,7 +36,7 @@ class LearnableFields final : public LearnableSamples {
 
  private:
   /// The objects that are planted at a pixel: `strength` is 256 at its centre and 128 at its edge.
-  struct Planted {
+  struct PlantedObject {
     std::int64_t row, column, strength;
     std::int64_t down = 0, right = 0, radius = 0;  ///< of vortices: from the centre
   };
@@ -46,7 +46,7 @@ class LearnableFields final : public LearnableSamples {
   template <class Body>
   void for_each_of_rivers(std::int64_t index, const Body& body) const;
   void add_weather(std::int64_t index, std::int32_t* sums) const;
-  std::int64_t place(const Planted& at) const { return at.row * shape_.width + at.column; }
+  std::int64_t place(const PlantedObject& at) const { return at.row * shape_.width + at.column; }
 
   InputShape shape_;
   std::int64_t side_;  ///< the shorter one

@@ -11,7 +11,7 @@ using Drawn = std::array<std::uint64_t, 4>;
 constexpr std::uint32_t of_waves = 1, of_choices = 2, of_noise = 3, of_markers = 16, of_counts = 17,
                         of_weather = 32, of_features = 33, of_loadings = 48, of_factors = 49;
 
-Drawn drawn(std::uint64_t seed, std::int64_t number, std::int64_t part, std::uint32_t purpose) {
+Drawn draw_bits(std::uint64_t seed, std::int64_t number, std::int64_t part, std::uint32_t purpose) {
   const auto from = static_cast<std::uint64_t>(number);
   const r123::Philox4x32::ctr_type counter{{static_cast<std::uint32_t>(from),
                                             static_cast<std::uint32_t>(from >> 32),
@@ -41,7 +41,7 @@ std::int64_t swing(std::int64_t phase) {
 /// The sum of two bytes, around 0.
 std::int64_t draw_noise(std::uint64_t seed, std::int64_t number, std::int64_t element) {
   const std::uint64_t word =
-      drawn(seed, number, element / 8, of_noise)[static_cast<std::size_t>(element % 8 / 2)];
+      draw_bits(seed, number, element / 8, of_noise)[static_cast<std::size_t>(element % 8 / 2)];
   const std::uint64_t pair = element % 2 == 0 ? word % 65536 : word / 65536;
   return static_cast<std::int64_t>(pair % 256 + pair / 256) - 255;
 }
@@ -56,7 +56,7 @@ std::int64_t LearnableOracle::pattern(std::int64_t label, std::int64_t row, std:
                                       std::int64_t colour) const {
   std::int64_t sum = 0;
   for (std::int64_t wave = 0; wave < 3; ++wave) {
-    const Drawn words = drawn(seed_, label, 3 * colour + wave, of_waves);
+    const Drawn words = draw_bits(seed_, label, 3 * colour + wave, of_waves);
     const std::int64_t across = within(words[0], 2, 4), periods = within(words[1], 2, 4),
                        down = words[2] % 2 == 1 ? side_ - periods : periods,
                        turn = (across * column + down * row) % side_;
@@ -67,8 +67,8 @@ std::int64_t LearnableOracle::pattern(std::int64_t label, std::int64_t row, std:
 
 double LearnableOracle::at(std::int64_t number, std::int64_t row, std::int64_t column,
                            std::int64_t colour) const {
-  const Drawn first = drawn(seed_, number, 0, of_choices),
-              second = drawn(seed_, number, 1, of_choices);
+  const Drawn first = draw_bits(seed_, number, 0, of_choices),
+              second = draw_bits(seed_, number, 1, of_choices);
   const std::int64_t farthest = side_ / 8, gain = within(first[0], 128, 384),
                      right = within(first[1], -farthest, farthest),
                      down = within(first[2], -farthest, farthest),
@@ -84,22 +84,22 @@ double LearnableOracle::at(std::int64_t number, std::int64_t row, std::int64_t c
 double learnable_count(std::int64_t classes, std::uint64_t seed, std::int64_t number,
                        std::int64_t element) {
   const std::uint64_t mark =
-      drawn(seed, element / 4, 0, of_markers)[static_cast<std::size_t>(element % 4)];
+      draw_bits(seed, element / 4, 0, of_markers)[static_cast<std::size_t>(element % 4)];
   // The other 30 bits are a fraction of the classes.
   const bool marks = (mark & 3) == 0 &&
                      static_cast<std::int64_t>((mark >> 2) * static_cast<std::uint64_t>(classes) /
                                                1073741824U) == number % classes;
-  const std::uint64_t word = drawn(seed, number, element / 16,
-                                   of_counts)[static_cast<std::size_t>(element % 16 / 4)],
+  const std::uint64_t word = draw_bits(seed, number, element / 16,
+                                       of_counts)[static_cast<std::size_t>(element % 16 / 4)],
                       chance = word / (std::uint64_t{1} << (8 * (element % 4))) % 256;
   if (chance < (marks ? 16U : 1U)) return 2;
   return chance < (marks ? 64U : 6U) ? 1 : 0;
 }
 
 double learnable_expression(std::uint64_t seed, std::int64_t number, std::int64_t element) {
-  const Drawn words = drawn(seed, element, 0, of_loadings);
+  const Drawn words = draw_bits(seed, element, 0, of_loadings);
   const auto factor = [&](std::int64_t k) {
-    return within(drawn(seed, number, k / 4, of_factors)[static_cast<std::size_t>(k % 4)], -256,
+    return within(draw_bits(seed, number, k / 4, of_factors)[static_cast<std::size_t>(k % 4)], -256,
                   255);
   };
   const auto loading = [](std::uint64_t byte) {
@@ -115,17 +115,17 @@ double learnable_expression(std::uint64_t seed, std::int64_t number, std::int64_
 
 FieldOracle::FieldOracle(const InputShape& shape, std::uint64_t seed, std::int64_t number)
     : shape_(shape), seed_(seed), number_(number), side_(std::min(shape.height, shape.width)) {
-  const Drawn numbers = drawn(seed, number, 0, of_features);
+  const Drawn numbers = draw_bits(seed, number, 0, of_features);
   const std::int64_t least = std::max<std::int64_t>(side_ / 16, 2),
                      more = std::max<std::int64_t>(side_ / 24, 2), quarter = shape.width / 4;
   for (std::int64_t k = 0; k < within(numbers[0], 1, 2); ++k) {
-    const Drawn words = drawn(seed, number, 2 + k, of_features);
+    const Drawn words = draw_bits(seed, number, 2 + k, of_features);
     vortices_.push_back({within(words[0], 0, shape.height - 1),
                          within(words[1], 0, shape.width - 1),
                          within(words[2], least, least + more - 1)});
   }
   for (std::int64_t k = 0; k < within(numbers[1], 1, 2); ++k) {
-    const Drawn words = drawn(seed, number, 4 + k, of_features);
+    const Drawn words = draw_bits(seed, number, 4 + k, of_features);
     rivers_.push_back({within(words[0], 0, shape.height - 1), within(words[1], 0, shape.width - 1),
                        within(words[2], quarter, 2 * quarter),
                        within(words[3] / 65536 * 65536, 0, side_ / 8),
@@ -169,7 +169,7 @@ double FieldOracle::at(std::int64_t row, std::int64_t column, std::int64_t chann
   std::int64_t sum =
       25 * draw_noise(seed_, number_, (row * shape_.width + column) * shape_.channels + channel);
   for (std::int64_t k = 0; k < 2; ++k) {
-    const Drawn words = drawn(seed_, number_, 2 * channel + k, of_weather);
+    const Drawn words = draw_bits(seed_, number_, 2 * channel + k, of_weather);
     const std::int64_t across = within(words[0], 1, 3) * column * 65536 / shape_.width,
                        down = within(words[1], 1, 3) * row * 65536 / shape_.height;
     sum += swing(static_cast<std::int64_t>(words[3] % 65536) + across +

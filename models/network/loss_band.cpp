@@ -16,11 +16,11 @@ using nlohmann::json;
 
 constexpr double deviations = 6;
 
-bool matches(const json& settings, const json& free, const Settings& asked,
+bool matches(const json& settings, const json& free, const Settings& chosen,
              const std::vector<Dimension>& dimensions) {
   return std::all_of(dimensions.begin(), dimensions.end(), [&](const Dimension& axis) {
     if (!axis.field.empty() || std::count(free.begin(), free.end(), axis.name) > 0) return true;
-    const std::string& value = asked.at(axis.name);
+    const std::string& value = chosen.at(axis.name);
     if (settings.contains(axis.name)) return settings.at(axis.name) == value;
     return !axis.defaults.empty() && value == axis.defaults.front();
   });
@@ -81,7 +81,7 @@ std::string outside(const LossBand& band, const std::vector<EpochResult>& epochs
       return fmt::format("epoch {} is none of the {} epochs of the band of {}, or not the next one",
                          result.epoch, band.training.size(), band.name);
     std::string why;
-    if (result.trained())
+    if (result.has_steps())
       why = outside(band, band.training[at], result.training_loss, "training", result.epoch);
     if (why.empty() && result.evaluation)
       why = outside(band, band.validation[at], result.evaluation->loss, "validation", result.epoch);

@@ -57,7 +57,8 @@ LossScaleSettings parse_loss_scale(const std::string& flag, const std::string& t
       settings.growth_steps = static_cast<std::int64_t>(
           whole_number(flag + ": the number of steps", fields[2], 1, most_growth_steps));
   } else {
-    throw InputError(fmt::format("{}: {}", flag, unknown_name("loss scale", fields[0], kinds)));
+    throw InputError(
+        fmt::format("{}: {}", flag, explain_unknown_name("loss scale", fields[0], kinds)));
   }
   return settings;
 }

@@ -57,7 +57,7 @@ class LossScale {
   /// True if finite steps may double a dynamic scale; initially true.
   void let_grow(bool grows) { grows_ = grows; }
   /// True if a step was skipped at the scale 1: the training has diverged.
-  bool diverged() const { return diverged_; }
+  bool has_diverged() const { return diverged_; }
   /// True if most_skipped_in_row steps in a row were skipped: later steps will be, too. (Half as
   /// many steps bring any dynamic scale to 1, also with a lag, so this happens to fixed scales.)
   bool stuck() const { return state_.skipped_in_row >= most_skipped_in_row; }

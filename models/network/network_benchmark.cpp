@@ -55,7 +55,7 @@ std::optional<std::string> connect_gradients(const Settings& settings, CaseConte
   if (settings.at("allreduce_transport") == launched_transport &&
       settings.at("allreduce") == "library" && settings.at("wire") == "none")
     return std::nullopt;
-  auto communicator = connected_ranks(options, context);
+  auto communicator = connect_ranks(options, context);
   if (auto* refusal = std::get_if<Unsupported>(&communicator)) return std::move(refusal->reason);
   run.gradients = std::move(std::get<std::unique_ptr<Communicator>>(communicator));
   run.network = job_network(options.settings["transport"], run.gradients.get());
@@ -108,17 +108,17 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
                                                             CaseContext& context) const {
   const auto start = std::chrono::steady_clock::now();
   const Settings& settings = selected.settings;
-  const auto& asked = typed_settings<NetworkSettings>(selected);
-  TrainingRun run = asked.run;
-  run.trainer.seed = context.seed + asked.trial * seeds_of_trial;
+  const auto& case_settings = typed_settings<NetworkSettings>(selected);
+  TrainingRun run = case_settings.run;
+  run.trainer.seed = context.seed + case_settings.trial * seeds_of_trial;
   // All ranks return together: the others would otherwise wait for this one.
   const std::string why_not = why_not_threads(run.trainer.executor.threads).value_or("");
   if (std::string why = fault_of_any(why_not, context.ranks); !why.empty())
     return Unsupported{std::move(why)};
-  run.amounts = make_network_problem(name(), asked).amounts();
+  run.amounts = make_network_problem(name(), case_settings).amounts();
   run.definition = definition(settings.at("problem"));
   expect_layers(run.trainer.network, settings, run.definition);
-  if (asked.inference) {
+  if (case_settings.inference) {
     if (auto why = network_options::why_not_inference(settings, dimensions()))
       return Unsupported{std::move(*why)};
     expect_network(run.trainer, settings);
@@ -140,7 +140,7 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
 }
 
 std::unique_ptr<Communicator> NetworkBenchmark::connect(Plugins& plugins) const {
-  return launched_ranks(plugins);
+  return connect_launched_ranks(plugins);
 }
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 
 namespace assay {
 
-NamedNetwork named_network(const std::string& descriptor) {
+NamedNetwork find_named_network(const std::string& descriptor) {
   // "mlp:w64", and "mlpw64", which @ makes of "mlp@w64". One name may begin with another one.
   const NetworkFamily* longest = nullptr;
   std::vector<std::string> names;
@@ -16,7 +16,8 @@ NamedNetwork named_network(const std::string& descriptor) {
       longest = &family;
   }
   if (longest == nullptr)
-    throw InputError(unknown_name("network", descriptor.substr(0, descriptor.find(':')), names));
+    throw InputError(
+        explain_unknown_name("network", descriptor.substr(0, descriptor.find(':')), names));
   const std::string rest = descriptor.substr(longest->name.size());
   return {longest, rest.starts_with(':') ? rest.substr(1) : rest};
 }

@@ -31,6 +31,6 @@ struct NamedNetwork {
   std::string fields;
 };
 /// Takes "mlp:w64c5", or "mlp", apart. InputError for unknown names.
-NamedNetwork named_network(const std::string& descriptor);
+NamedNetwork find_named_network(const std::string& descriptor);
 
 }  // namespace assay

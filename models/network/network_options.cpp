@@ -44,7 +44,7 @@ Dimension file(Dimension axis) {
 }
 
 /// A file that is written: it does not affect what is measured.
-Dimension unnamed(const char* name, const char* help, const char* standard) {
+Dimension make_hidden_dimension(const char* name, const char* help, const char* standard) {
   Dimension axis = make_dimension(name, help, {}, {standard}, "", standard);
   axis.traits.in_id = false;
   return axis;
@@ -178,7 +178,7 @@ std::vector<Dimension> of_learning() {
           "schedule",
           "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
           {"cosine"}, "", "cosine"),
-      file(of_system(unnamed(
+      file(of_system(make_hidden_dimension(
           "checkpoint",
           "file to write after every epoch (--epochs), of one training; none: no file", "none"))),
       make_dimension("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
@@ -234,8 +234,8 @@ std::vector<Dimension> of_ranks() {
           {}, {"sync"}, "", "sync"),
       make_dimension("wire", "type in which gradients are sent; none: their own",
                      {"none", "fp16", "bf16"}, {"none"}, "", "none"),
-      determined_dimension("ranks", "r"),
-      determined_dimension("nodes", "n"),
+      make_determined_dimension("ranks", "r"),
+      make_determined_dimension("nodes", "n"),
       dimension::threads(),
       dimension::device()};
 }

@@ -54,7 +54,7 @@ void read_numbers(SettingsReader& reader, NetworkSettings& network) {
 
 void complete_data(Settings& settings, SettingsReader& reader, TrainingData& data,
                    std::int64_t epochs) {
-  const std::string given = settings.at("data"), validation = settings.at("validation");
+  const std::string training_set = settings.at("data"), validation = settings.at("validation");
   for (const char* files : {"data", "validation"})
     if (settings.at(files) != "none")
       settings[files] = canonical_data(settings.at(files), data.label_base, data.classes);
@@ -63,7 +63,7 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
     throw InputError(fmt::format(
         "--data {}: files have square images of three colours, and this network reads {} x {} x {} "
         "numbers. Use --data learnable, or synthetic.",
-        given, data.input.channels, data.input.height, data.input.width));
+        training_set, data.input.channels, data.input.height, data.input.width));
   if (!is_files(data.data)) {  // the others belong to files
     settings["augment"] = "crop+flip";
     settings["page_cache"] = "cached";
@@ -72,12 +72,13 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
     reader.set("max_bad_samples", data.max_bad_samples, 0);
   } else if (validation != "none") {
     // Generated sets of one seed have the same first images.
-    if (settings.at("validation") == data.data || (is_generated(given) && is_generated(validation)))
+    if (settings.at("validation") == data.data ||
+        (is_generated(training_set) && is_generated(validation)))
       throw InputError(fmt::format(
           "--validation {}: these are images of --data, whose accuracy says nothing of other "
           "images. Give others, or leave it out.",
           validation));
-    expect_same_classes(given, validation, data.label_base, data.classes);
+    expect_same_classes(training_set, validation, data.label_base, data.classes);
   }
   if (epochs > 0 && is_resident(data.data))
     throw InputError(
@@ -186,7 +187,7 @@ void read_run(const SettingsReader& reader, const std::vector<Dimension>& dimens
   run.data.augment = augment_names.at("augment", reader.text("augment"));
   run.data.threads = run.trainer.executor.threads;
   ConvergenceSettings& convergence = run.convergence;
-  if (reader.is("scaling", "linear")) convergence.rate = scaled_rate(convergence.rate, images);
+  if (reader.is("scaling", "linear")) convergence.rate = scale_rate(convergence.rate, images);
   if (!reader.is("checkpoint", "none")) convergence.checkpoint = reader.text("checkpoint");
   convergence.restart = reader.is("restart", "yes");
   // The row of a continued training is evidence for its steps, and has the time of all of them.

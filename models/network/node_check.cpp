@@ -16,22 +16,22 @@ namespace assay {
 namespace {
 
 Expectation make_expectation(const Oracle& oracle, const TensorSpec& spec,
-                             const std::shared_ptr<const Inputs>& inputs, const Executed& executed,
-                             double budget, std::uint64_t seed) {
+                             const std::shared_ptr<const Inputs>& inputs,
+                             const Execution& execution, double budget, std::uint64_t seed) {
   Expectation expected;
   if (const auto whole = oracle.whole(spec)) {
     expected.whole = whole;
-    expected.formula = oracle.formula(spec, *inputs, executed, false);
+    expected.formula = oracle.formula(spec, *inputs, execution, false);
     expected.inputs = inputs;
-    expected.block = [&oracle, &spec, &executed, inputs](std::int64_t first,
-                                                         std::span<Expected> block) {
-      expect_block(oracle, spec, *inputs, executed, false, first, block);
+    expected.block = [&oracle, &spec, &execution, inputs](std::int64_t first,
+                                                          std::span<Expected> block) {
+      expect_block(oracle, spec, *inputs, execution, false, first, block);
     };
     return expected;
   }
   expected.indices = oracle.sample(spec, budget, seed);
   expected.expected.resize(expected.indices.size());
-  oracle.expect(spec, *inputs, executed, false, expected.indices, expected.expected);
+  oracle.expect(spec, *inputs, execution, false, expected.indices, expected.expected);
   return expected;
 }
 
@@ -52,12 +52,12 @@ void judge(const OutputCheck& check, const std::string& where, Verification& res
 /// True if no element of a product has an error of tf32, if it is only known that tf32 was
 /// requested. Each alone may by chance, but not all of so many, of which none may hide behind a
 /// large one (docs/method-training.md).
-bool is_promoted(const GraphNode& node, const Executed& executed, const Expectation& expected,
+bool is_promoted(const GraphNode& node, const Execution& execution, const Expectation& expected,
                  const OutputCheck& check) {
   constexpr std::int64_t least_elements = 16;
   constexpr double part_of_bound = 1e-4;
-  return executed.evidence == "requested" && executed.compute == name(Precision::tf32) &&
-         executed.storage == name(DataType::fp32) && node.problem->flops() > 0 &&
+  return execution.evidence == "requested" && execution.compute == name(Precision::tf32) &&
+         execution.storage == name(DataType::fp32) && node.problem->flops() > 0 &&
          std::ranges::count_if(expected.expected,
                                [](const Expected& expected) { return expected.value != 0; }) >=
              least_elements &&
@@ -99,16 +99,16 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
         is.bad != was.bad || (is.bad == 0 && is.sum != was.sum))
       result.fail(fmt::format("{} by {} changed its input {}", node.text(),
                               executor.choice(index).text(), tensor->spec().name));
-  const Executed executed = executor.executed(index);
+  const Execution execution = executor.execution(index);
   for (Tensor* const tensor : executor.arguments(index)) {
     const TensorSpec& spec = tensor->spec();
     if (!is_output(spec)) continue;
     const Expectation expected =
-        make_expectation(*node.oracle, spec, inputs, executed, budget, seed);
+        make_expectation(*node.oracle, spec, inputs, execution, budget, seed);
     const std::string where = fmt::format("{} by {}", node.text(), executor.choice(index).text());
     const OutputCheck check = check_output(device, *tensor, expected);
     judge(check, where, result);
-    if (result.passed && is_promoted(node, executed, expected, check)) {
+    if (result.passed && is_promoted(node, execution, expected, check)) {
       result.passed = false;
       result.undecided = true;
       result.reason = fmt::format(

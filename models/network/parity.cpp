@@ -98,7 +98,7 @@ struct Side {
   const Graph& graph() const { return executor->graph(); }
   void put_scale() { executor->device().fill(executor->tensor(graph().loss_scale), scale.scale()); }
   /// True if gradients overflowed, and are to be made again with a smaller loss scale.
-  bool overflowed() {
+  bool has_overflowed() {
     bool finite = true;
     executor->device().stream().wait();
     executor->device().get(executor->tensor(graph().gradients),
@@ -133,8 +133,8 @@ Result<Side> make_side(const TrainerSettings& settings, const ParityForm& form, 
 }
 
 /// A backend that suits the whole network need not suit a form of it.
-Result<Side> tried_side(TrainerSettings settings, const ParityForm& form, Plugins& plugins,
-                        Communicator& ranks) {
+Result<Side> try_side(TrainerSettings settings, const ParityForm& form, Plugins& plugins,
+                      Communicator& ranks) {
   auto side = make_side(settings, form, plugins, ranks);
   if (form.whole() || settings.executor.chosen.empty() || std::holds_alternative<Side>(side))
     return side;
@@ -328,9 +328,9 @@ void load_random(Executor& executor, std::uint64_t seed) {
 
 void load_random(Trainer& trainer, std::uint64_t seed) { load_random(trainer.executor(), seed); }
 
-std::vector<Choice> chosen_for_one_pass(const Executor& executor) {
+std::vector<Choice> list_choices_of_pass(const Executor& executor) {
   std::vector<Choice> chosen;
-  for (std::size_t i = 0; const Choice& choice : executor.chosen())
+  for (std::size_t i = 0; const Choice& choice : executor.list_chosen())
     if (const Phase phase = executor.graph().nodes[i++].phase;
         phase == Phase::forward || phase == Phase::backward)
       chosen.push_back(choice);
@@ -350,7 +350,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
   const ParityForm form =
       parity_form(settings.network, parity_batch, pass,
                   here ? std::optional(settings.precision) : std::nullopt, limits);
-  auto tried = tried_side(settings, form, plugins, *alone);
+  auto tried = try_side(settings, form, plugins, *alone);
   auto reference = make_side(in_plain_fp64(settings), form, plugins, *alone);
   for (const auto* const side : {&tried, &reference})
     if (const auto* const refusal = std::get_if<Unsupported>(side))
@@ -376,7 +376,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
   give(is, should);
   should.run(Phase::backward);
   is.run(Phase::backward);
-  while (a.overflowed())
+  while (a.has_overflowed())
     for (const Phase phase : {Phase::forward, Phase::backward}) is.run(phase);
   const bool forward = all.verification.passed;
   const Squares gradients = compare_gradients(a, b, tolerance, all);

@@ -21,7 +21,7 @@ namespace assay {
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
                                     const ParityLimits& limits = {});
 /// The choices of `executor` for its pass, without what accumulates and updates.
-std::vector<Choice> chosen_for_one_pass(const Executor& executor);
+std::vector<Choice> list_choices_of_pass(const Executor& executor);
 
 /// ||is - should||_2 / ||should||_2, or ||is||_2 if `should` is 0. NaN if an element of either is.
 double relative_difference(std::span<const double> is, std::span<const double> should);

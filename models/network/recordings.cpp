@@ -5,16 +5,16 @@
 namespace assay {
 
 void Recordings::run(int key, Stream& stream, bool warm, const std::function<void()>& work) {
-  auto entry = made_.find(key);
-  if (entry == made_.end() && warm && possible_) try {
+  auto entry = recordings_.find(key);
+  if (entry == recordings_.end() && warm && possible_) try {
       std::unique_ptr<Recording> recording = stream.record(work);
       possible_ = recording != nullptr;
-      if (possible_) entry = made_.emplace(key, std::move(recording)).first;
+      if (possible_) entry = recordings_.emplace(key, std::move(recording)).first;
     } catch (const CaseError& error) {
       possible_ = false;
       refusal_ = error.what();
     }
-  if (entry == made_.end())
+  if (entry == recordings_.end())
     work();
   else
     entry->second->submit();

@@ -17,13 +17,13 @@ class Recordings {
   /// Always directly if the stream cannot record, or if recording has failed.
   void run(int key, Stream& stream, bool warm, const std::function<void()>& work);
   /// Discards all recordings, because the work has changed.
-  void forget() { made_.clear(); }
-  bool has(int key) const { return made_.contains(key); }
+  void forget() { recordings_.clear(); }
+  bool has(int key) const { return recordings_.contains(key); }
   /// The device's error if recording has failed, else empty.
   const std::string& refusal() const { return refusal_; }
 
  private:
-  std::map<int, std::unique_ptr<Recording>> made_;
+  std::map<int, std::unique_ptr<Recording>> recordings_;
   bool possible_ = true;
   std::string refusal_;
 };

@@ -63,7 +63,7 @@ Decay parse_decay(const std::string& flag, const std::string& text) {
     decay.power = positive_number(flag + ": the power", fields[1], "power", most_power);
     if (count == 2) decay.end = number_between(flag + ": the end rate", fields[2], 0, 1e6);
   } else {
-    throw InputError(fmt::format("{}: {}", flag, unknown_name("schedule", kind, kinds)));
+    throw InputError(fmt::format("{}: {}", flag, explain_unknown_name("schedule", kind, kinds)));
   }
   return decay;
 }
@@ -83,7 +83,7 @@ std::string to_text(const Decay& decay) {
          (decay.end == 0 ? "" : fmt::format(":{}", decay.end));
 }
 
-double scaled_rate(double base_rate, std::int64_t global_batch) {
+double scale_rate(double base_rate, std::int64_t global_batch) {
   return base_rate * static_cast<double>(global_batch) / 256;
 }
 

@@ -28,10 +28,10 @@ std::string to_text(const Decay& decay);
 /// base_rate * global_batch / 256: linear scaling from a batch of 256 images to `global_batch`
 /// images of all ranks and accumulated batches (P. Goyal et al., Accurate, Large Minibatch SGD:
 /// Training ImageNet in 1 Hour, arXiv:1706.02677).
-double scaled_rate(double base_rate, std::int64_t global_batch);
+double scale_rate(double base_rate, std::int64_t global_batch);
 
 struct ScheduleSettings {
-  double rate = 0.1;  ///< after the warm-up (scaled_rate())
+  double rate = 0.1;  ///< after the warm-up (scale_rate())
   std::int64_t warmup_steps = 0;
   std::int64_t total_steps = 0;
   std::int64_t epoch_steps = 1;  ///< steps of an epoch, for milestones

@@ -98,7 +98,7 @@ std::unique_ptr<Trainer> small_trainer(const TrainerSettings& settings, Plugins&
 
 /// The weights after all steps. A loss scale at which gradients overflow, as no step of the
 /// reference does, is halved before all steps are made again.
-std::pair<std::unique_ptr<Trainer>, std::vector<double>> trained(
+std::pair<std::unique_ptr<Trainer>, std::vector<double>> train_small(
     TrainerSettings settings, double rate, const std::vector<Data>& data, Plugins& plugins,
     Communicator& ranks, const std::shared_ptr<Communicator>& gradients) {
   for (;;) {
@@ -126,8 +126,8 @@ std::pair<std::unique_ptr<Trainer>, std::vector<double>> trained(
   }
 }
 
-ReferenceTrainer trained_by_reference(const ReferenceNetwork& small, const ReferenceClaims& claims,
-                                      const ReferenceStart& start, const std::vector<Data>& data) {
+ReferenceTrainer train_by_reference(const ReferenceNetwork& small, const ReferenceClaims& claims,
+                                    const ReferenceStart& start, const std::vector<Data>& data) {
   ReferenceTrainer reference(small, claims, start);
   for (const Data& of_step : data) {
     std::vector<std::vector<const ReferenceBatch*>> batches(place(claims.ranks));
@@ -255,8 +255,8 @@ TrainingDifference training_difference(const TrainerSettings& trainer, double ra
     data.push_back(
         data_of_step(small, step, place(claims.ranks), place(claims.passes), trainer.seed));
   const auto [trainer_after, weights] =
-      trained(settings, rate * (rate_of_check / claims.rate), data, plugins, ranks, gradients);
-  const ReferenceTrainer reference = trained_by_reference(
+      train_small(settings, rate * (rate_of_check / claims.rate), data, plugins, ranks, gradients);
+  const ReferenceTrainer reference = train_by_reference(
       small, claimed, {trainer.seed, factor_of_filters(trainer_after->graph()), last_norm_of_check},
       data);
   return difference(*trainer_after, weights, reference.parameters());
@@ -271,9 +271,10 @@ struct SmallTraining {
   std::string how;
 };
 
-SmallTraining as_claimed(const TrainerSettings& settings, double rate,
-                         const ReferenceNetwork& small, const Settings& claims, Plugins& plugins,
-                         Communicator& ranks, const std::shared_ptr<Communicator>& gradients) {
+SmallTraining train_as_claimed(const TrainerSettings& settings, double rate,
+                               const ReferenceNetwork& small, const Settings& claims,
+                               Plugins& plugins, Communicator& ranks,
+                               const std::shared_ptr<Communicator>& gradients) {
   const DataType operands = operand_type(settings.precision);
   SmallTraining training{
       training_difference(settings, rate, small, ReferenceClaims(claims), plugins, ranks,
@@ -309,9 +310,9 @@ void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
   Trainer::State waited;  // for sums in progress, among which no others may begin
   if (trainer.graph().lags()) trainer.save(waited);
   TrainerSettings settings = trainer.settings();
-  settings.executor.chosen = trainer.executor().chosen();
+  settings.executor.chosen = trainer.executor().list_chosen();
   std::vector<SmallTraining> all{
-      as_claimed(settings, rate, small, claims, plugins, ranks, gradients)};
+      train_as_claimed(settings, rate, small, claims, plugins, ranks, gradients)};
   if (find_loop(settings.learning.rule) != UpdateLoop::momentum &&
       size_of(operand_type(settings.precision)) == 2)
     all.push_back(by_sgd_in_fp32(settings, rate, small, claims, plugins, ranks));

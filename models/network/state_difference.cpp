@@ -26,8 +26,8 @@ struct Distance {
   double error = 0, norm = 0;
 };
 
-std::vector<double> decoded(const std::vector<std::byte>& values, DataType type,
-                            const Parameter& parameter) {
+std::vector<double> decode_elements(const std::vector<std::byte>& values, DataType type,
+                                    const Parameter& parameter) {
   std::vector<double> elements(static_cast<std::size_t>(parameter.elements()));
   decode(type, values.data() + static_cast<std::size_t>(parameter.offset) * size_of(type),
          elements);
@@ -42,7 +42,7 @@ std::vector<Distance> distances(const Executor& executor, ValueIndex value,
   const std::vector<double> all = read_values(executor, value);
   std::vector<Distance> distances;
   for (const Parameter& parameter : graph.parameters) {
-    const std::vector<double> then = decoded(should, graph.value(value).type, parameter);
+    const std::vector<double> then = decode_elements(should, graph.value(value).type, parameter);
     double errors = 0, squares = 0;
     for (std::size_t i = 0; i < then.size(); ++i) {
       const double now = all[static_cast<std::size_t>(parameter.offset) + i];
@@ -79,9 +79,9 @@ std::set<ValueIndex> sums_in_16_bits(const Executor& executor, bool on_gpu) {
       narrow.insert(tensors.at("dst"));
     const auto gradient = tensors.find("diff_weights");
     if (gradient == tensors.end() || size_of(graph.value(gradient->second).type) != 2) continue;
-    const Executed executed = executor.executed(i);
-    if (executed.numbers.contains(sums::partial_sums) ||
-        (on_gpu && executed.evidence == "requested"))
+    const Execution execution = executor.execution(i);
+    if (execution.numbers.contains(sums::partial_sums) ||
+        (on_gpu && execution.evidence == "requested"))
       narrow.insert(gradient->second);
   }
   return narrow;
@@ -110,7 +110,7 @@ std::vector<Trainer::Difference> Trainer::differences(const State& state) const 
   const auto add = [&](double relative, const char* what, const Parameter& parameter,
                        bool signs = false) {
     const double tolerance =
-        repeated_tolerance(settings_.precision, narrow.contains(parameter.gradient));
+        compute_repeat_tolerance(settings_.precision, narrow.contains(parameter.gradient));
     all.push_back(
         {relative, signs ? std::sqrt(tolerance) : tolerance, what + (" of " + parameter.name)});
   };
@@ -138,8 +138,8 @@ std::vector<Trainer::Difference> Trainer::differences(const State& state) const 
     }
     if (graph().stored == Graph::none) continue;
     const DataType narrow = graph().value(graph().stored).type;
-    const bool rounded = is_copy(decoded(state.values[2], narrow, parameter), narrow,
-                                 decoded(state.values[1], type, parameter));
+    const bool rounded = is_copy(decode_elements(state.values[2], narrow, parameter), narrow,
+                                 decode_elements(state.values[1], type, parameter));
     add(rounded ? 0 : std::numeric_limits<double>::infinity(), "the 16-bit copy", parameter);
   }
   return all;

@@ -25,12 +25,12 @@ namespace assay {
 namespace {
 
 /// "each phase", or those that are ("forward, update each"); "" if none is.
-std::string recorded_phases(const Executor& executor) {
+std::string list_recorded_phases(const Executor& executor) {
   std::vector<std::string> recorded;
   std::set<Phase> phases;
   for (const GraphNode& node : executor.graph().nodes) phases.insert(node.phase);
   for (const Phase phase : phases)
-    if (executor.recorded(phase)) recorded.push_back(name(phase));
+    if (executor.is_recorded(phase)) recorded.push_back(name(phase));
   if (recorded.size() == phases.size()) return "each phase";
   return join(recorded, ", ") + (recorded.size() > 1 ? " each" : "");
 }
@@ -72,10 +72,10 @@ std::string StepNumbers::why_not_whole() const {
       differing_, steps_);
 }
 
-std::string StepNumbers::why_not_rate(double told, double images) const {
+std::string StepNumbers::why_not_rate(double claim, double images) const {
   constexpr double tolerance = 1.05;
-  if (seconds_ == 0 || told <= tolerance * images * steps_ / seconds_) return why_not_whole();
-  return fmt::format("mean_images_per_s is {:.4g}, but the steps have {:.4g}", told,
+  if (seconds_ == 0 || claim <= tolerance * images * steps_ / seconds_) return why_not_whole();
+  return fmt::format("mean_images_per_s is {:.4g}, but the steps have {:.4g}", claim,
                      images * steps_ / seconds_);
 }
 
@@ -111,9 +111,9 @@ std::string why_not_measured(const std::vector<LayerTime>& layers,
   for (std::size_t i = 0; i < layers.size(); ++i) {
     double least = std::numeric_limits<double>::infinity();
     for (const std::vector<double>& run : runs) least = std::min(least, run[i]);
-    if (const double told = layers[i].seconds * layers[i].runs; told < (1 - 1e-9) * least)
+    if (const double claim = layers[i].seconds * layers[i].runs; claim < (1 - 1e-9) * least)
       return fmt::format("{} {} takes {:.4g} s, but its shortest run took {:.4g} s",
-                         layers[i].layer, layers[i].direction, told, least);
+                         layers[i].layer, layers[i].direction, claim, least);
   }
   return "";
 }
@@ -152,7 +152,7 @@ std::vector<LayerTime> layer_times(const Executor& executor,
     layer.operation = node.problem->kind();
     layer.problem = node.problem->canonical();
     layer.backend = executor.choice(i).backend;
-    layer.executed = executor.executed(i);
+    layer.execution = executor.execution(i);
     layer.runs = node.phase == Phase::update ? 1 : passes;
     layer.seconds = seconds[i] / layer.runs;
     layer.host_included = host_included[i];
@@ -181,16 +181,16 @@ std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& la
   return all;
 }
 
-Executed make_executed(const Executor& executor, const TrainerSettings& settings) {
+Execution make_executed(const Executor& executor, const TrainerSettings& settings) {
   const Precision precision = settings.precision;
   std::map<std::string, int> nodes;
-  for (const Choice& choice : executor.chosen()) ++nodes[choice.backend];
+  for (const Choice& choice : executor.list_chosen()) ++nodes[choice.backend];
   // The types in which they form products: not all processors multiply 16-bit operands as such.
   std::map<std::string, int> products;
   int converted = 0, fused = 0, summed = 0;
   for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i) {
     const Problem& problem = *executor.graph().nodes[i].problem;
-    if (problem.flops() > 0) ++products[executor.executed(i).compute];
+    if (problem.flops() > 0) ++products[executor.execution(i).compute];
     if (problem.kind() == ConvertProblem::kind_name) ++converted;
     if (problem.kind() == ConvNormProblem::kind_name && !executor.choice(i).is_in_parts()) ++fused;
     if (problem.kind() == NormProblem::kind_name && executor.choice(i).has_sums()) ++summed;
@@ -199,7 +199,7 @@ Executed make_executed(const Executor& executor, const TrainerSettings& settings
   for (const auto& [backend, count] : nodes)
     parts.push_back(
         fmt::format("{} of {} operations by {}", count, executor.graph().nodes.size(), backend));
-  Executed ran;
+  Execution ran;
   ran.algorithm = "direct";
   if (settings.executor.wide_products)
     ran.implementation =
@@ -223,7 +223,7 @@ Executed make_executed(const Executor& executor, const TrainerSettings& settings
   if (converted > 0)
     ran.implementation += fmt::format(", {} gradients of filters made in {} and converted",
                                       converted, name(storage(precision)));
-  if (const std::string recorded = recorded_phases(executor); !recorded.empty())
+  if (const std::string recorded = list_recorded_phases(executor); !recorded.empty())
     ran.implementation += fmt::format(", {} one CUDA graph", recorded);
   if (const std::string& why = executor.recordings().refusal(); !why.empty())
     ran.implementation += ", not recorded: " + why;
@@ -267,7 +267,7 @@ std::vector<Epoch> epoch_numbers(const Convergence& convergence) {
       measures["validation_loss"] = result.evaluation->loss;
       measures[name(result.evaluation->quality)] = result.evaluation->score;
     }
-    if (!result.trained()) continue;  // continued after its last step: validation alone
+    if (!result.has_steps()) continue;  // continued after its last step: validation alone
     measures["training_loss"] = result.training_loss;
     measures["images_per_s"] = result.images_per_s;
   }

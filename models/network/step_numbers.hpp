@@ -21,9 +21,9 @@ class StepNumbers {
   void add(const Trainer& trainer, double input_seconds, double seconds, bool with_gaps);
   /// Why the phases do not add up to the steps; "" if they do.
   std::string why_not_whole() const;
-  /// The same, or why `told` is no mean rate of these steps, of `images` each: the slowest rank's
-  /// is at most that of this rank.
-  std::string why_not_rate(double told, double images) const;
+  /// The same, or why `describe` is no mean rate of these steps, of `images` each: the slowest
+  /// rank's is at most that of this rank.
+  std::string why_not_rate(double claim, double images) const;
   /// Median seconds of each phase of a step, as the row's time is a median, and
   /// Concerns::metrics().
   std::map<std::string, Metric> metrics() const;
@@ -63,6 +63,6 @@ std::vector<Epoch> epoch_numbers(const Convergence& convergence);
 
 /// "executed" of a row: how many operations each backend computes, and whether arithmetic is
 /// emulated.
-Executed make_executed(const Executor& executor, const TrainerSettings& settings);
+Execution make_executed(const Executor& executor, const TrainerSettings& settings);
 
 }  // namespace assay

@@ -80,7 +80,7 @@ void StepOracle::select(std::uint64_t seed) {
   observed_.clear();
   elements_ = 0;
   for (const Parameter& parameter : executor_.graph().parameters) {
-    Observed observed{{}, elements_, decays(parameter.name, executor_.graph().statistics)};
+    ObservedParameter observed{{}, elements_, decays(parameter.name, executor_.graph().statistics)};
     const std::int64_t all = parameter.elements();
     for (std::int64_t i = 0; i < std::min(all, most_elements); ++i) {
       const bool few = all <= most_elements;
@@ -97,7 +97,8 @@ void StepOracle::select(std::uint64_t seed) {
 }
 
 /// The observed elements of one parameter in a value in which all parameters lie side by side.
-void StepOracle::read(ValueIndex value, const Observed& parameter, std::span<double> to) const {
+void StepOracle::read(ValueIndex value, const ObservedParameter& parameter,
+                      std::span<double> to) const {
   const DataType type = executor_.graph().value(value).type;
   const std::size_t size = size_of(type), count = parameter.at.size();
   const std::shared_ptr<void> memory = executor_.memory(value);
@@ -115,7 +116,7 @@ void StepOracle::read(ValueIndex value, const Observed& parameter, std::span<dou
 
 std::vector<double> StepOracle::read(ValueIndex value) const {
   std::vector<double> values(elements_);
-  for (const Observed& parameter : observed_)
+  for (const ObservedParameter& parameter : observed_)
     read(value, parameter, std::span(values).subspan(parameter.first, parameter.at.size()));
   return values;
 }
@@ -170,7 +171,7 @@ void StepOracle::after(std::size_t node) {
   for (const auto& [name, value] : graph.nodes[node].tensors) {
     const auto entry = parameter_of_.find(value);
     if (entry == parameter_of_.end()) continue;
-    const Observed& parameter = observed_[entry->second];
+    const ObservedParameter& parameter = observed_[entry->second];
     std::vector<double> gradients(parameter.at.size());
     read(graph.batch_gradients, parameter, gradients);
     ++now_.passes[entry->second];
@@ -201,7 +202,7 @@ void StepOracle::after(std::size_t node) {
 /// directions.
 std::vector<ClaimedTensor> StepOracle::tensors() const {
   std::vector<ClaimedTensor> all;
-  for (const Observed& parameter : observed_)
+  for (const ObservedParameter& parameter : observed_)
     all.push_back(
         {.decay = parameter.decays ? claims_.weight_decay : 0, .adapts = parameter.decays});
   if (!claims_.update.reads_norms()) return all;
@@ -273,7 +274,7 @@ void StepOracle::judge_update(const Sums& sums) {
   if (claims_.wire_bits == 11)
     of_wire = std::ldexp(1, -25) * static_cast<double>(claims_.ranks + 1);
   for (std::size_t p = 0; p < observed_.size(); ++p) {
-    const Observed& parameter = observed_[p];
+    const ObservedParameter& parameter = observed_[p];
     // Norms may have been added one square of fp64 after the other.
     const double of_norms =
         claims_.update.reads_norms()
@@ -336,12 +337,13 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
 }
 
 /// The answer by the logits of a sample and its labels.
-ClaimedLoss StepOracle::claimed_loss(std::span<const double> logits, std::span<const double> labels,
-                                     double u) const {
-  if (claims_.labels == Labels::none) return claimed_error(logits, labels, u).loss;
+ClaimedLoss StepOracle::compute_claimed_loss(std::span<const double> logits,
+                                             std::span<const double> labels, double u) const {
+  if (claims_.labels == Labels::none) return compute_claimed_error(logits, labels, u).loss;
   if (claims_.labels == Labels::per_sample)
-    return claimed_cross_entropy(logits, static_cast<std::size_t>(labels[0]), claims_.smoothing, u);
-  return claimed_pixels(logits, labels, claims_.class_factors, u).loss;
+    return compute_claimed_cross_entropy(logits, static_cast<std::size_t>(labels[0]),
+                                         claims_.smoothing, u);
+  return compute_claimed_pixels(logits, labels, claims_.class_factors, u).loss;
 }
 
 void StepOracle::judge_losses() {
@@ -358,8 +360,9 @@ void StepOracle::judge_losses() {
   const double u = unit_roundoff(graph.value(graph.losses).type);
   double sum = 0;
   for (std::size_t n = 0; n < losses.size(); ++n) {
-    const ClaimedLoss expected = claimed_loss(std::span(logits).subspan(n * of_sample, of_sample),
-                                              std::span(labels).subspan(n * labelled, labelled), u);
+    const ClaimedLoss expected =
+        compute_claimed_loss(std::span(logits).subspan(n * of_sample, of_sample),
+                             std::span(labels).subspan(n * labelled, labelled), u);
     sum += losses[n];
     if (std::isfinite(expected.value) && !(std::abs(losses[n] - expected.value) <= expected.bound))
       add(fmt::format("the loss of image {} is {} (expected {} within {:.3g}, with --smoothing {})",

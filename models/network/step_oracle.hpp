@@ -69,7 +69,7 @@ class StepOracle final : public NodeObserver {
 
  private:
   /// The observed elements of a parameter: places in Graph::weights.
-  struct Observed {
+  struct ObservedParameter {
     std::vector<std::int64_t> at;
     std::size_t first = 0;  ///< of them, in the arrays below
     bool decays = false;
@@ -88,7 +88,7 @@ class StepOracle final : public NodeObserver {
   };
 
   void select(std::uint64_t seed);
-  void read(ValueIndex value, const Observed& parameter, std::span<double> to) const;
+  void read(ValueIndex value, const ObservedParameter& parameter, std::span<double> to) const;
   std::vector<double> read(ValueIndex value) const;
   std::vector<double> read(ValueIndex value, const Parameter& all_of) const;
   double number(ValueIndex value) const;
@@ -101,8 +101,8 @@ class StepOracle final : public NodeObserver {
   void judge_skipped();
   void judge_copies();
   void judge_statistics(const std::vector<double>& running);
-  ClaimedLoss claimed_loss(std::span<const double> logits, std::span<const double> labels,
-                           double u) const;
+  ClaimedLoss compute_claimed_loss(std::span<const double> logits, std::span<const double> labels,
+                                   double u) const;
   void judge_losses();
   void judge_ranks();
   void judge_told(const Trainer& trainer);
@@ -117,7 +117,7 @@ class StepOracle final : public NodeObserver {
   std::size_t loss_ = 0, update_ = 0;  ///< nodes
   MaskOracle masks_;
 
-  std::vector<Observed> observed_;
+  std::vector<ObservedParameter> observed_;
   std::size_t elements_ = 0;
   std::vector<double> expected_running_;
   LossScaleState scale_before_;

@@ -17,27 +17,27 @@ class StepStream final : public Stream {
   /// wait for the host in no sample. "": it is held.
   /// `wait_for_sums` is called before the host waits for the device.
   StepStream(Stream& stream, std::string why_host, std::function<void()> wait_for_sums)
-      : of_(stream), why_host_(std::move(why_host)), wait_for_sums_(std::move(wait_for_sums)) {}
+      : stream_(stream), why_host_(std::move(why_host)), wait_for_sums_(std::move(wait_for_sums)) {}
 
-  void mark(int which) override { of_.mark(which); }
+  void mark(int which) override { stream_.mark(which); }
   void wait() override {
     wait_for_sums_();
-    of_.wait();
+    stream_.wait();
   }
-  double seconds(int from, int to) const override { return of_.seconds(from, to); }
+  double seconds(int from, int to) const override { return stream_.seconds(from, to); }
   /// With why_host it holds nothing, and release() says why.
-  bool hold() override { return !why_host_.empty() || of_.hold(); }
+  bool hold() override { return !why_host_.empty() || stream_.hold(); }
   std::string release() override {
     if (!why_host_.empty()) return why_host_;
     begun_ = raw_seconds();
-    const std::string why = of_.release();
+    const std::string why = stream_.release();
     held_ = why.empty();
     return why;
   }
   std::unique_ptr<Recording> record(const std::function<void()>& work) override {
-    return of_.record(work);
+    return stream_.record(work);
   }
-  NativeHandle native() override { return of_.native(); }
+  NativeHandle native() override { return stream_.native(); }
 
   /// Before a step is submitted.
   void begin() {
@@ -51,7 +51,7 @@ class StepStream final : public Stream {
   double begun() const { return begun_; }
 
  private:
-  Stream& of_;
+  Stream& stream_;
   std::string why_host_;
   std::function<void()> wait_for_sums_;
   double begun_ = 0;

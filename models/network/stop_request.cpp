@@ -19,9 +19,9 @@ StopRequest::StopRequest() {
 
 StopRequest::~StopRequest() {
   sigaction(SIGTERM, &before_, nullptr);
-  if (asked()) std::raise(SIGTERM);
+  if (is_requested()) std::raise(SIGTERM);
 }
 
-bool StopRequest::asked() const { return was_asked != 0; }
+bool StopRequest::is_requested() const { return was_asked != 0; }
 
 }  // namespace assay

@@ -5,8 +5,8 @@
 
 namespace assay {
 
-/// While the object exists, SIGTERM does not end the process, but makes asked() true. Only one
-/// object may exist at a time.
+/// While the object exists, SIGTERM does not end the process, but makes is_requested() true. Only
+/// one object may exist at a time.
 class StopRequest {
  public:
   StopRequest();
@@ -14,7 +14,7 @@ class StopRequest {
   ~StopRequest();
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
-  bool asked() const;
+  bool is_requested() const;
 
  private:
   struct sigaction before_ {};

@@ -8,7 +8,7 @@ DataType operand_type(Precision precision) {
   return precision == Precision::tf32 ? DataType::fp16 : storage(precision);
 }
 
-double repeated_tolerance(Precision precision, bool narrow_sums) {
+double compute_repeat_tolerance(Precision precision, bool narrow_sums) {
   const double u = unit_roundoff(operand_type(precision));
   return narrow_sums ? 8 * u : std::min(1e-4, 64 * u);
 }

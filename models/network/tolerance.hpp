@@ -25,6 +25,6 @@ NetworkTolerance network_tolerance(DataType operands, Labels labels = Labels::pe
 /// another way shows in all layers (0.1 and more): allow_spread() measures it where an operation
 /// adds in no fixed order. `narrow_sums`: of gradients whose parts may be added in 16 bits, in any
 /// order. No layer reads them.
-double repeated_tolerance(Precision precision, bool narrow_sums = false);
+double compute_repeat_tolerance(Precision precision, bool narrow_sums = false);
 
 }  // namespace assay

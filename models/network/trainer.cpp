@@ -54,7 +54,7 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, 
   auto& executor = std::get<std::unique_ptr<Executor>>(made_executor);
   if (is_staged(settings, ranks)) {
     Device& device = executor->device();
-    gradients = gradients ? staged(std::move(gradients), device) : staged(ranks, device);
+    gradients = gradients ? make_staged(std::move(gradients), device) : make_staged(ranks, device);
   }
   std::unique_ptr<Trainer> trainer(
       new Trainer(settings, std::move(executor), ranks, std::move(gradients)));
@@ -126,7 +126,7 @@ void Trainer::prepare() {
   put_number(graph().loss_scale, loss_scale_.scale());
 }
 
-Executed Trainer::executed_sum() const { return exchange_->executed(); }
+Execution Trainer::sum_execution() const { return exchange_->execution(); }
 
 void Trainer::run_node(std::size_t node, StepCheck* check) {
   if (check != nullptr && check->nodes.contains(node))
@@ -143,9 +143,9 @@ void Trainer::make_gradients() {
   device().stream().wait();
 }
 
-bool Trainer::overflowed() {
+bool Trainer::has_overflowed() {
   const bool dynamic = settings_.loss_scale.kind == LossScaleSettings::Kind::dynamic;
-  exhausted_ = dynamic && loss_scale_.diverged();
+  exhausted_ = dynamic && loss_scale_.has_diverged();
   if (lowered_ || !graph().lags() || !dynamic) return lowered_;
   exchange_->finish();
   const std::vector<double> waiting = numbers(graph().lagged);

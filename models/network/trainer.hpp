@@ -102,7 +102,7 @@ class Trainer {
   std::string why_host() const;
   /// A step with the last images that waits after each node: the seconds of each node, as the sum
   /// over the passes. Collective.
-  std::vector<double> timed_step(double rate);
+  std::vector<double> time_step(double rate);
   /// It runs only the forward and the backward pass. The gradients are not summed over the ranks,
   /// and have the factor loss_scale().scale().
   void make_gradients();
@@ -150,7 +150,7 @@ class Trainer {
   /// GradientExchange::control_messages().
   std::int64_t control_messages() const { return exchange_->control_messages(); }
   /// The way in which gradients are summed, as far as it is known; empty for one rank.
-  Executed executed_sum() const;
+  Execution sum_execution() const;
   const LossScale& loss_scale() const { return loss_scale_; }
   /// True if finite steps may double a dynamic loss scale; initialise() sets it to true.
   void let_loss_scale_grow(bool grows) { loss_scale_.let_grow(grows); }
@@ -163,11 +163,11 @@ class Trainer {
   /// True if lowered() is true, or will be after the next step because of gradients of this step.
   /// Checks of such a step mean nothing. With a lag, waits for the sum of the gradients.
   /// Collective, equal on all ranks.
-  bool overflowed();
-  /// True if overflowed() found gradients that are not finite at the least dynamic scale.
+  bool has_overflowed();
+  /// True if has_overflowed() found gradients that are not finite at the least dynamic scale.
   bool exhausted() const { return exhausted_; }
   /// True if the last step made or skipped an update. With a lag the first step does neither.
-  bool updated() const { return updated_; }
+  bool has_updated() const { return updated_; }
   /// Moving averages of the statistics (momentum 0.1, unbiased variances), in the order of
   /// Graph::batch_statistics.
   const std::vector<double>& running_statistics() const { return running_; }
@@ -212,7 +212,7 @@ class Trainer {
   StepSeconds seconds_;
   std::vector<Arrival> arrivals_;
   double since_ = 0, used_ = 0;  ///< raw_seconds() and process_seconds() after the last collective
-  std::vector<double> node_seconds_;           ///< of the nodes in a timed_step(); else empty
+  std::vector<double> node_seconds_;           ///< of the nodes in a time_step(); else empty
   std::chrono::steady_clock::time_point lap_;  ///< end of the last lap
   double earlier_losses_ = 0;  ///< sum over all passes of the last step except the last one
   LossScale loss_scale_;

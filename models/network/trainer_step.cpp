@@ -319,7 +319,7 @@ void Trainer::average_statistics() {
   average(graph(), statistics_momentum, batch_statistics_, running_);
 }
 
-std::vector<double> Trainer::timed_step(double rate) {
+std::vector<double> Trainer::time_step(double rate) {
   node_seconds_.assign(graph().nodes.size(), 0);
   step(rate);
   return std::exchange(node_seconds_, {});

@@ -60,14 +60,14 @@ std::string quote_value(const json& value) {
 }
 
 /// The state of a checkpoint beside TrainingProgress.
-struct Stored {
+struct StoredProgress {
   TrainingProgress progress;
   LossScaleState loss_scale;
   double waiting_scale = 0;
 };
 
-Stored stored_in(const json& state, const Communicator& ranks) {
-  Stored stored;
+StoredProgress read_progress(const json& state, const Communicator& ranks) {
+  StoredProgress stored;
   TrainingProgress& progress = stored.progress;
   progress.epoch = state.at("epochs").get<std::int64_t>();
   progress.step = state.at("step").get<std::int64_t>();
@@ -110,7 +110,7 @@ Checkpoint TrainingCheckpoint::open() const {
     if (its != decisive_)
       throw InputError(fmt::format("{}: its settings are {}, here {}. Continue with the same.",
                                    file, its.dump(), decisive_.dump()));
-    const TrainingProgress stored = stored_in(checkpoint.state(), ranks_).progress;
+    const TrainingProgress stored = read_progress(checkpoint.state(), ranks_).progress;
     if (stored.epoch < 0 || stored.step < 0 || stored.step >= steps_)
       throw InputError(fmt::format(
           "{}: it was made after step {} of epoch {}, but epochs have {} steps. Start anew.", file,
@@ -211,7 +211,7 @@ void TrainingCheckpoint::compare(const Checkpoint& file, const Fingerprints& own
   const std::span<const std::byte> running = file.bytes("running statistics");
   std::vector<double> averages(running.size() / sizeof(double));
   std::memcpy(averages.data(), running.data(), running.size());
-  add_fingerprints(averages, stored_in(file.state(), ranks_).loss_scale, fingerprints);
+  add_fingerprints(averages, read_progress(file.state(), ranks_).loss_scale, fingerprints);
   const std::string name = settings_.checkpoint.string();
   fault_ = difference(own, fingerprints);
   if (!fault_.empty()) fault_ = fmt::format("on the device {}, as {} has them", fault_, name);
@@ -235,7 +235,7 @@ Checkpoint TrainingCheckpoint::open_on_all() const {
 
 TrainingProgress TrainingCheckpoint::read() const {
   const Checkpoint checkpoint = open_on_all();
-  const Stored stored = stored_in(checkpoint.state(), ranks_);
+  const StoredProgress stored = read_progress(checkpoint.state(), ranks_);
   Trainer::State state;
   trainer_.save(state);  // for the sizes
   for (std::size_t i = 0; i < state.values.size(); ++i)

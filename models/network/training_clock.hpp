@@ -15,7 +15,7 @@ class TrainingClock {
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   }
   /// Seconds since start(), without those that were left out.
-  double counted() const { return seconds_since(start_) - left_out_; }
+  double counted_seconds() const { return seconds_since(start_) - left_out_; }
   /// Seconds since 1970. The system's clock is read once.
   double unix_s() const { return start_unix_s_ + seconds_since(start_); }
   void leave_out(double seconds) { left_out_ += seconds; }
@@ -26,12 +26,12 @@ class TrainingClock {
 };
 
 /// Leaves the time of its scope out.
-class LeftOut {
+class PausedClock {
  public:
-  explicit LeftOut(TrainingClock& clock) : clock_(clock), since_(clock.counted()) {}
-  ~LeftOut() { clock_.leave_out(clock_.counted() - since_); }
-  LeftOut(const LeftOut&) = delete;
-  LeftOut& operator=(const LeftOut&) = delete;
+  explicit PausedClock(TrainingClock& clock) : clock_(clock), since_(clock.counted_seconds()) {}
+  ~PausedClock() { clock_.leave_out(clock_.counted_seconds() - since_); }
+  PausedClock(const PausedClock&) = delete;
+  PausedClock& operator=(const PausedClock&) = delete;
   /// The counted time at its beginning.
   double since() const { return since_; }
 

@@ -71,7 +71,7 @@ std::string canonical_data(const std::string& data, std::int64_t label_base, std
     const LearnableSize size = learnable_size(data);
     return fmt::format("{}:n{}v{}", learnable, size.training, size.validation);
   }
-  if (is_generated(data)) return generated_name(data);
+  if (is_generated(data)) return name_generated_set(data);
   return open_set(data, {label_base, classes}, 0)->canonical();
 }
 
@@ -105,7 +105,7 @@ std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchS
   if (is_resident(data.data)) {
     ResidentSettings settings{data.classes, data.input, data.seed};
     settings.labels = data.labels;
-    return resident_batch(settings, share);
+    return make_resident_batch(settings, share);
   }
   if (is_learnable(data.data))
     return learnable_batches(make_samples(data), learnable_size(data.data).training, share);

@@ -88,7 +88,7 @@ void TrainingOracle::judge_step(Trainer& trainer, double rate, double loss) {
   const double used = read_values(trainer.executor(), trainer.graph().rate)[0];
   if (std::fabs(used - rate) > 1e-6 * rate + std::numeric_limits<float>::min())
     note(fmt::format("the update has the learning rate {}, not {}", used, rate));
-  if (trainer.updated() && (trainer.counts()[0] > 0) != scale_.skipped())
+  if (trainer.has_updated() && (trainer.counts()[0] > 0) != scale_.skipped())
     note(fmt::format("{} elements of the gradient are not finite, and the step was {}",
                      trainer.counts()[0], scale_.skipped() ? "skipped" : "made"));
 }
@@ -167,18 +167,18 @@ void TrainingOracle::judge_times(const Convergence& convergence, bool restarted)
   std::string first;
   for (std::size_t i = 0; i < convergence.epochs.size(); ++i) {
     const EpochResult& result = convergence.epochs[i];
-    double least = result.trained() ? images / result.images_per_s : 0;
+    double least = result.has_steps() ? images / result.images_per_s : 0;
     if (result.evaluation && validations < evaluation_.seconds().size())
       least += evaluation_.seconds()[validations++];
     if (i == 0 && restarted) continue;
     const double passed = result.seconds - (i == 0 ? 0 : convergence.epochs[i - 1].seconds);
     ++judged;
     if (passed >= 0.99 * least) continue;
-    const std::string told =
+    const std::string text =
         fmt::format("epoch {} and its validation count {:.4g} s, but took {:.4g} s", result.epoch,
                     passed, least);
-    if (least - passed > longest_interruption) note(told);
-    if (short_ones++ == 0) first = told;
+    if (least - passed > longest_interruption) note(text);
+    if (short_ones++ == 0) first = text;
   }
   if (2 * short_ones > judged) note(first);
 }

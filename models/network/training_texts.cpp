@@ -8,7 +8,7 @@
 namespace assay {
 
 std::string epoch_text(const EpochResult& result) {
-  std::string text = result.trained()
+  std::string text = result.has_steps()
                          ? fmt::format("epoch {}: loss {:.4f}, {:.1f} images/s", result.epoch,
                                        result.training_loss, result.images_per_s)
                          : fmt::format("epoch {}: nothing was left to train", result.epoch);
@@ -19,7 +19,7 @@ std::string epoch_text(const EpochResult& result) {
 }
 
 std::optional<std::string> why_diverged(const LossScale& scale, const std::string& step) {
-  if (scale.diverged())
+  if (scale.has_diverged())
     return fmt::format(
         "training diverged: gradients are not finite in {}. Use a smaller learning rate, or a "
         "longer warm-up.",
@@ -31,11 +31,11 @@ std::optional<std::string> why_diverged(const LossScale& scale, const std::strin
       scale.state().skipped_in_row, step, scale.scale());
 }
 
-std::string diverged_text(const LossScale& scale, std::int64_t steps) {
+std::string divergence_text(const LossScale& scale, std::int64_t steps) {
   return fmt::format(
       "training diverged: gradients are not finite in step {} (with warm-up), at a loss scale of "
       "{} (their update was skipped). Use a smaller --rate{}.",
-      steps, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic");
+      steps, scale.scale(), scale.has_diverged() ? "" : ", or --loss-scale dynamic");
 }
 
 std::string reference_text(const TrainingRun& run) {
@@ -50,9 +50,9 @@ std::string reference_text(const TrainingRun& run) {
   return text;
 }
 
-Executed executed_training(Trainer& trainer, const TrainerSettings& settings) {
-  Executed ran = make_executed(trainer.executor(), settings);
-  const Executed sum = trainer.executed_sum();
+Execution make_training_execution(Trainer& trainer, const TrainerSettings& settings) {
+  Execution ran = make_executed(trainer.executor(), settings);
+  const Execution sum = trainer.sum_execution();
   if (!sum.implementation.empty())
     ran.implementation += ", gradients added by " + sum.implementation;
   ran.wire_bits = sum.wire_bits;

@@ -16,10 +16,10 @@ std::string epoch_text(const EpochResult& result);
 /// Why a training cannot go on after `step` ("step 3 of epoch 2"); nothing if it can.
 std::optional<std::string> why_diverged(const LossScale& scale, const std::string& step);
 /// Why the timing ends with step number `steps`, whose gradients no loss scale makes finite.
-std::string diverged_text(const LossScale& scale, std::int64_t steps);
+std::string divergence_text(const LossScale& scale, std::int64_t steps);
 /// The end of Verification::reference: what else was compared, for a run that is verified.
 std::string reference_text(const TrainingRun& run);
 /// The row's "executed".
-Executed executed_training(Trainer& trainer, const TrainerSettings& settings);
+Execution make_training_execution(Trainer& trainer, const TrainerSettings& settings);
 
 }  // namespace assay

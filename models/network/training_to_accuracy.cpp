@@ -50,7 +50,7 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
     settings.oracle = &*oracle;
   }
   if (is_files(run.data.data)) settings.after_epoch = [&] { count_bad(); };
-  return judged_training(
+  return judge_training(
       run,
       [&] {
         return train(parts.trainer, *std::get<std::unique_ptr<Evaluator>>(evaluator),
@@ -59,12 +59,12 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
       verification);
 }
 
-Convergence judged_training(const TrainingRun& run, const std::function<Convergence()>& train,
-                            Verification& verification) {
+Convergence judge_training(const TrainingRun& run, const std::function<Convergence()>& train,
+                           Verification& verification) {
   Convergence training;
   try {
     training = train();
-  } catch (const Diverged& why) {  // no fault of the machine: a wrong result
+  } catch (const Divergence& why) {  // no fault of the machine: a wrong result
     verification.passed = false;
     verification.reason = why.what();
     return {};

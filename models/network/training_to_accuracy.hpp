@@ -25,7 +25,7 @@ Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts
                               Verification& verification);
 
 /// The training that `train` makes, with what it adds to `found` as train_to_accuracy() does.
-Convergence judged_training(const TrainingRun& run, const std::function<Convergence()>& train,
-                            Verification& verification);
+Convergence judge_training(const TrainingRun& run, const std::function<Convergence()>& train,
+                           Verification& verification);
 
 }  // namespace assay

@@ -87,19 +87,21 @@ class TrainingWorkload final : public Workload {
     if (audited_) return;  // the memory that has the loss may be poisoned
     if (run_.claims && run_.trainer.lag == 0)
       if (const std::string why =
-              scale_.see(run_.claims->at("loss_scale"), made_, trainer_->loss_scale().state());
+              scale_.see(run_.claims->at("loss_scale"), steps_, trainer_->loss_scale().state());
           !why.empty())
         throw WrongResult(why);
     if (run_.cold) drop_from_cache(list_files(run_.data));
-    if (made_ > 0 && (!run_.convergence.progress || seconds_since(told_) < run_.progress_seconds))
+    if (steps_ > 0 &&
+        (!run_.convergence.progress || seconds_since(reported_) < run_.progress_seconds))
       return;
-    if (made_ > 0)
-      run_.convergence.progress(fmt::format(
-          "{} steps: loss {:.4f}, {:.1f} images/s with the checks among them", made_,
-          trainer_->loss(),
-          static_cast<double>(made_ - told_steps_) * images_of_step() / seconds_since(told_)));
-    told_ = Clock::now();
-    told_steps_ = made_;
+    if (steps_ > 0)
+      run_.convergence.progress(
+          fmt::format("{} steps: loss {:.4f}, {:.1f} images/s with the checks among them", steps_,
+                      trainer_->loss(),
+                      static_cast<double>(steps_ - reported_steps_) * images_of_step() /
+                          seconds_since(reported_)));
+    reported_ = Clock::now();
+    reported_steps_ = steps_;
   }
 
   void run(Stream&) override {
@@ -118,7 +120,7 @@ class TrainingWorkload final : public Workload {
       trainer_->start_step(run_.convergence.rate);
     else
       trainer_->step(run_.convergence.rate, nullptr, load);
-    ++made_;
+    ++steps_;
     started_ = ends_later_;
     if (ends_later_) return;
     const double seconds = seconds_since(begun);
@@ -161,7 +163,7 @@ class TrainingWorkload final : public Workload {
       const Verification learnt = checks_.learn(load, "in the timed phase");
       if (verification.passed && !learnt.passed) verification = learnt;
     }
-    skipped = skipped || trainer_->overflowed();
+    skipped = skipped || trainer_->has_overflowed();
     trainer_->swap_state(state_);
     Trainer::State before;
     if (size_of(operand_type(run_.trainer.precision)) == 2) trainer_->save(before);
@@ -186,7 +188,7 @@ class TrainingWorkload final : public Workload {
     const auto start = Clock::now();
     measure_memory();
     TrainerSettings settings = run_.trainer;
-    settings.executor.chosen = chosen_for_one_pass(trainer_->executor());
+    settings.executor.chosen = list_choices_of_pass(trainer_->executor());
     Verification parity;  // by each rank alone; what follows is collective
     ParityLimits limits;
     limits.bytes /= ranks_here(ranks_);  // which all compare at the same time
@@ -231,7 +233,7 @@ class TrainingWorkload final : public Workload {
     return verification;
   }
 
-  Executed executed() const override { return executed_training(*trainer_, run_.trainer); }
+  Execution execution() const override { return make_training_execution(*trainer_, run_.trainer); }
   std::map<std::string, double> work() const override { return run_.amounts; }
   std::map<std::string, double> take_done() override {
     end_step();
@@ -284,17 +286,17 @@ class TrainingWorkload final : public Workload {
     if (audited_) return false;
     arrivals_.add(*trainer_, stream_.begun(), input, seconds);
     // All ranks decide alike, since they have judged the step alike.
-    if (const LossScale& scale = trainer_->loss_scale(); scale.diverged() || scale.stuck())
-      throw WrongResult(diverged_text(scale, made_));
+    if (const LossScale& scale = trainer_->loss_scale(); scale.has_diverged() || scale.stuck())
+      throw WrongResult(divergence_text(scale, steps_));
     if (!std::exchange(warm_, true)) return false;  // no batch was ready for the first step
     numbers_.add(*trainer_, input, seconds, trainer_->device_seconds() && !stream_.held());
     return true;
   }
 
   std::string why_not_rates() const {
-    const auto told = reading_metrics_.find("mean_images_per_s");
-    if (told == reading_metrics_.end()) return numbers_.why_not_whole();
-    return numbers_.why_not_rate(told->second.value, images_of_step());
+    const auto metric = reading_metrics_.find("mean_images_per_s");
+    if (metric == reading_metrics_.end()) return numbers_.why_not_whole();
+    return numbers_.why_not_rate(metric->second.value, images_of_step());
   }
 
   double images_of_step() const {
@@ -368,8 +370,7 @@ class TrainingWorkload final : public Workload {
     Trainer::State before;
     trainer_->save(before);
     std::vector<std::vector<double>> runs;
-    for (int i = 0; i < timed_runs; ++i)
-      runs.push_back(trainer_->timed_step(run_.convergence.rate));
+    for (int i = 0; i < timed_runs; ++i) runs.push_back(trainer_->time_step(run_.convergence.rate));
     trainer_->swap_state(before);
     layers_ =
         layer_times(trainer_->executor(), runs, static_cast<int>(run_.trainer.accumulate), ranks_);
@@ -422,8 +423,9 @@ class TrainingWorkload final : public Workload {
   Convergence converged_;
   std::vector<LayerTime> layers_;
   int draws_ = 0;
-  std::int64_t made_ = 0, told_steps_ = 0;  ///< steps of the timing loop; those at the last report
-  Clock::time_point told_ = Clock::now();
+  std::int64_t steps_ = 0,
+               reported_steps_ = 0;  ///< steps of the timing loop; those at the last report
+  Clock::time_point reported_ = Clock::now();
 };
 
 }  // namespace

@@ -219,7 +219,7 @@ void PartWorker::begin(const std::vector<std::int64_t>& versions, std::int64_t t
                        AsyncRecord& record) {
   record_ = &record;
   versions_ = versions;
-  step_ = answered_ = told_ = 0;
+  step_ = answered_ = taken_ = 0;
   tickets_ = tickets;
   ticket_ = ranks_.rank();
 }
@@ -297,7 +297,7 @@ bool PartWorker::have_left() {
          });
 }
 
-bool PartWorker::arrived(Slot& slot, int server) {
+bool PartWorker::has_arrived(Slot& slot, int server) {
   Message& message = slot.messages[static_cast<std::size_t>(server)];
   if (is_own(server)) {
     const auto answer = own_->answer_own();
@@ -315,7 +315,7 @@ void PartWorker::poll() {
     for (std::int64_t step = answered_; step < step_; ++step) {
       Message& message = slot(step).messages[static_cast<std::size_t>(server)];
       if (!message.waits) continue;
-      if (!arrived(slot(step), server)) break;
+      if (!has_arrived(slot(step), server)) break;
       message.waits = false;
       if (server == 0 && !roles_.bound) ticket_ = message.answer.ticket;
     }
@@ -324,14 +324,14 @@ void PartWorker::poll() {
 }
 
 std::optional<PartWorker::Outcome> PartWorker::outcome() {
-  if (told_ == answered_) return std::nullopt;
-  const Slot& answered = slot(told_++);
+  if (taken_ == answered_) return std::nullopt;
+  const Slot& answered = slot(taken_++);
   const bool finite = std::ranges::all_of(
       answered.messages, [](const Message& message) { return message.answer.finite != 0; });
   return Outcome{finite, answered.scale};
 }
 
-bool PartWorker::all_answered() {
+bool PartWorker::has_all_answers() {
   poll();
   return answered_ == step_;
 }

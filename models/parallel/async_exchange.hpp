@@ -156,7 +156,7 @@ class PartWorker {
   };
   std::optional<Outcome> outcome();
   /// True if all gradients are answered. Does not wait.
-  bool all_answered();
+  bool has_all_answers();
   /// Tells all servers that no more steps follow.
   void end();
   /// Waits for the last messages.
@@ -181,7 +181,7 @@ class PartWorker {
   /// The part of a server in memory like the whole network's.
   Buffer part(void* whole, int server) const;
   std::uint64_t read(int server, const Buffer& to, std::int64_t& version);
-  bool arrived(Slot& slot, int server);
+  bool has_arrived(Slot& slot, int server);
   void poll();
 
   const AsyncRoles& roles_;
@@ -195,7 +195,7 @@ class PartWorker {
   AsyncRecord* record_ = nullptr;
   std::int64_t step_ = 0;      ///< steps that were sent
   std::int64_t answered_ = 0;  ///< that were answered by all servers
-  std::int64_t told_ = 0;      ///< whose outcome was taken
+  std::int64_t taken_ = 0;     ///< whose outcome was taken
   std::int64_t ticket_ = -1, tickets_ = 0;
 };
 

@@ -27,7 +27,7 @@ class ParameterClaim {
  public:
   ParameterClaim(const ClaimedPartUpdate& update, const PartValues& before,
                  const Parameter& parameter)
-      : of_(update),
+      : update_(update),
         before_(before),
         parameter_(parameter),
         first_(static_cast<std::size_t>(parameter.offset - update.part.first)),
@@ -43,10 +43,11 @@ class ParameterClaim {
     for (std::size_t i = 0; i < count_; i += step) {
       const double g = gradient(i);
       const std::size_t at = first_ + i;
-      const ClaimedElement claimed = of_.claims.update.element(
-          tensor_, of_.rate, of_.number, {g, 2 * u_ * std::abs(g)}, before_.weights[at],
+      const ClaimedElement claimed = update_.claims.update.element(
+          tensor_, update_.rate, update_.number, {g, 2 * u_ * std::abs(g)}, before_.weights[at],
           before_.velocity[at], before_.second.empty() ? 0 : before_.second[at], u_,
-          of_.claims.update.reads_norms() ? 0x1p-53 * std::sqrt(static_cast<double>(count_)) : 0);
+          update_.claims.update.reads_norms() ? 0x1p-53 * std::sqrt(static_cast<double>(count_))
+                                              : 0);
       std::string why = fault("velocity", i, after.velocity[at], claimed.velocity);
       if (why.empty() && !after.second.empty())
         why = fault("second moment", i, after.second[at], claimed.second);
@@ -59,7 +60,7 @@ class ParameterClaim {
 
  private:
   double gradient(std::size_t i) const {
-    return of_.gradient[static_cast<std::size_t>(parameter_.offset) + i] / of_.scale;
+    return update_.gradient[static_cast<std::size_t>(parameter_.offset) + i] / update_.scale;
   }
 
   void add_norms() {
@@ -73,11 +74,11 @@ class ParameterClaim {
     };
     tensor_.gradient = norm([this](std::size_t i) { return gradient(i); });
     tensor_.weights = norm([this](std::size_t i) { return before_.weights[first_ + i]; });
-    if (!of_.claims.update.is_lamb()) return;
+    if (!update_.claims.update.is_lamb()) return;
     tensor_.directions = norm([this](std::size_t i) {
-      return of_.claims.update.direction(tensor_, of_.number, gradient(i),
-                                         before_.weights[first_ + i], before_.velocity[first_ + i],
-                                         before_.second[first_ + i]);
+      return update_.claims.update.direction(
+          tensor_, update_.number, gradient(i), before_.weights[first_ + i],
+          before_.velocity[first_ + i], before_.second[first_ + i]);
     });
   }
 
@@ -89,7 +90,7 @@ class ParameterClaim {
         what, parameter_.name, actual, expected.value, expected.error);
   }
 
-  const ClaimedPartUpdate& of_;
+  const ClaimedPartUpdate& update_;
   const PartValues& before_;
   const Parameter& parameter_;
   std::size_t first_, count_;

@@ -23,8 +23,8 @@ void write_bytes(Device& device, const Buffer& to, const std::byte* from) {
   device.stream().wait();
 }
 
-std::unique_ptr<Communicator> staged_for(Communicator& under, Device& device) {
-  return is_of_host(device) ? nullptr : staged(under, device);
+std::unique_ptr<Communicator> make_staged_for(Communicator& under, Device& device) {
+  return is_of_host(device) ? nullptr : make_staged(under, device);
 }
 
 }  // namespace assay

@@ -23,6 +23,6 @@ void write_bytes(Device& device, const Buffer& to, const std::byte* from);
 
 /// Stages buffers of `device` over `under` (comm/layers/staged.hpp), which reads the host's memory
 /// and must outlive the result; null if the buffers are in the host's memory.
-std::unique_ptr<Communicator> staged_for(Communicator& under, Device& device);
+std::unique_ptr<Communicator> make_staged_for(Communicator& under, Device& device);
 
 }  // namespace assay

@@ -54,11 +54,11 @@ void DividedUpdate::run(Executor& executor, double rate, std::int64_t passes,
   device.stream().wait();
   const bool finite = agree(read_values(executor, graph.counts)[0] == 0);
   scale_.update(finite);
-  if (!finite && (scale_.diverged() || scale_.stuck()))
+  if (!finite && (scale_.has_diverged() || scale_.stuck()))
     throw WrongResult(fmt::format(
         "training diverged: gradients are not finite in step {}, at a loss scale of {}. Use a "
         "smaller --rate{}.",
-        scale_.steps(), scale_.scale(), scale_.diverged() ? "" : ", or --loss-scale dynamic"));
+        scale_.steps(), scale_.scale(), scale_.has_diverged() ? "" : ", or --loss-scale dynamic"));
   put_scalar(executor, graph.loss_scale, scale_.scale());
 }
 

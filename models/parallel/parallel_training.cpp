@@ -38,7 +38,7 @@ class ParallelTraining {
                    std::max<std::int64_t>(steps_, 1), settings_.decay}) {
     if (steps_ < 1)
       throw InputError("--batch: an epoch has too few images for one step. Use a smaller one.");
-    made_.verification.passed = true;
+    result_.verification.passed = true;
     if (!run_.claims) return;
     data_.emplace(DataClaims(*run_.claims, run_.definition.input, run_.claimed_seed),
                   ranks_.rank());
@@ -47,23 +47,23 @@ class ParallelTraining {
 
   Convergence run() {
     clock_.start();
-    for (std::int64_t epoch = 0; epoch < settings_.epochs && !made_.reached; ++epoch) {
+    for (std::int64_t epoch = 0; epoch < settings_.epochs && !result_.reached; ++epoch) {
       EpochResult result;
       result.epoch = epoch + 1;
       result.started_unix_s = clock_.unix_s();
-      const double begun = clock_.counted();
-      const MadeSteps sum = one_epoch(epoch);
+      const double begun = clock_.counted_seconds();
+      const StepTotals sum = one_epoch(epoch);
       result.images_per_s =
           static_cast<double>(steps_ * run_.trainer.accumulate * run_.trainer.batch *
                               replicas(run_.parallel, ranks_.size())) /
-          (clock_.counted() - begun);
+          (clock_.counted_seconds() - begun);
       result.trained_unix_s = result.ended_unix_s = clock_.unix_s();
       result.training_loss = mean_loss(sum, ranks_);
       expect_finite(result.training_loss, "the loss", result.epoch);
       if (result.epoch % settings_.validate_every == 0 || result.epoch == settings_.epochs)
         validate(result);
-      result.seconds = clock_.counted();
-      made_.epochs.push_back(result);
+      result.seconds = clock_.counted_seconds();
+      result_.epochs.push_back(result);
       if (settings_.progress) settings_.progress(epoch_text(result));
     }
     if (oracle_) {
@@ -71,24 +71,24 @@ class ParallelTraining {
       seen.checked = oracle_->checked();
       add(seen, oracle_->fault());
     }
-    return std::move(made_);
+    return std::move(result_);
   }
 
  private:
-  MadeSteps one_epoch(std::int64_t epoch) {
+  StepTotals one_epoch(std::int64_t epoch) {
     std::mt19937_64 random(run_.trainer.seed + static_cast<std::uint64_t>(epoch) + 1);
     const std::int64_t judged = std::min(steps_, steps_of_run(run_.parallel));
     const auto first =
         static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_ - judged + 1));
-    MadeSteps sum;
+    StepTotals sum;
     add_steps(epoch, 0, first, false, sum);
     {
-      const LeftOut left_out(clock_);
+      const PausedClock left_out(clock_);
       way_.prepare_judge();
     }
     add_steps(epoch, first, first + judged, true, sum);
     {
-      const LeftOut left_out(clock_);
+      const PausedClock left_out(clock_);
       Verification verification;
       verification.passed = true;
       way_.judge(verification);
@@ -99,10 +99,10 @@ class ParallelTraining {
   }
 
   void add_steps(std::int64_t epoch, std::int64_t first, std::int64_t end, bool judged,
-                 MadeSteps& sum) {
+                 StepTotals& sum) {
     if (first == end) return;
     const StepRange range{epoch, first, rates(epoch * steps_ + first, end - first), judged};
-    const MadeSteps steps = way_.make(range);
+    const StepTotals steps = way_.make(range);
     sum.losses += steps.losses;
     sum.batches += steps.batches;
     double images = steps.images;
@@ -114,7 +114,7 @@ class ParallelTraining {
       throw WrongResult(
           fmt::format("{} steps of epoch {} have trained on {:.0f} images, not {:.0f}",
                       range.count(), epoch + 1, images, expected));
-    made_.steps += range.count();
+    result_.steps += range.count();
   }
 
   /// Rank 0's: the last bit of a rate may depend on the processor.
@@ -128,7 +128,7 @@ class ParallelTraining {
     for (std::int64_t step = first; step < first + count; ++step)
       if (const double rate = all[static_cast<std::size_t>(step - first)];
           !ClaimedRate::agrees(rate, claimed.at(step)))
-        made_.verification.fail(
+        result_.verification.fail(
             fmt::format("step {} has the learning rate {}, not {}", step, rate, claimed.at(step)));
     return all;
   }
@@ -144,18 +144,18 @@ class ParallelTraining {
     expect_finite(evaluation.loss, "the loss of validation", result.epoch);
     result.evaluation = evaluation;
     result.ended_unix_s = clock_.unix_s();
-    made_.reached = evaluation.score >= settings_.target;
+    result_.reached = evaluation.score >= settings_.target;
   }
 
   void add(const Verification& verification, const std::string& reason) {
-    made_.verification.checked += verification.checked;
-    made_.verification.wrong_elements += verification.wrong_elements;
-    made_.verification.fail(reason);
+    result_.verification.checked += verification.checked;
+    result_.verification.wrong_elements += verification.wrong_elements;
+    result_.verification.fail(reason);
   }
 
   static void expect_finite(double loss, const char* what, std::int64_t epoch) {
     if (std::isfinite(loss)) return;
-    throw Diverged(
+    throw Divergence(
         fmt::format("training diverged: {} is {} in epoch {}. Use a smaller learning rate, or a "
                     "longer warm-up.",
                     what, loss, epoch));
@@ -172,12 +172,12 @@ class ParallelTraining {
   std::optional<BatchOracle> data_;
   std::optional<EvaluationOracle> oracle_;
   TrainingClock clock_;
-  Convergence made_;
+  Convergence result_;
 };
 
 }  // namespace
 
-double mean_loss(const MadeSteps& steps, Communicator& ranks) {
+double mean_loss(const StepTotals& steps, Communicator& ranks) {
   double sums[] = {steps.losses, steps.batches};
   RankCalls(ranks).sum(sums);
   return sums[0] / sums[1];
@@ -193,7 +193,7 @@ Convergence train_parallel(const WayParts& parts, ParallelWay& way, Verification
       {run.trainer.batch, parts.ranks.rank(), parts.ranks.size(), true, run.trainer.seed});
   parts.whole.initialise();
   way.begin();
-  return judged_training(
+  return judge_training(
       run,
       [&] {
         return ParallelTraining(parts, way, *std::get<std::unique_ptr<Evaluator>>(evaluator),

@@ -7,7 +7,7 @@
 namespace assay {
 
 /// Mean loss of the batches of all ranks. Collective.
-double mean_loss(const MadeSteps& steps, Communicator& ranks);
+double mean_loss(const StepTotals& steps, Communicator& ranks);
 
 /// Trains from initial parameters until a validation reaches the target or all epochs are done. In
 /// each epoch some steps, at a random place, are judged (ParallelWay::judge), in time that does not

@@ -57,7 +57,7 @@ struct StepRange {
 void expect_one_judged(const StepRange& steps);
 
 /// The work of this rank, counted where it is done. Sums over the ranks are those of all steps.
-struct MadeSteps {
+struct StepTotals {
   double images = 0;  ///< on which all nodes, forward and backward, have run
   double flops = 0;   ///< of these nodes, and of updates
   double losses = 0;  ///< sum of the mean losses of batches
@@ -85,7 +85,7 @@ class ParallelWay {
   /// ranks, and an optimizer without history. Collective.
   virtual void begin() = 0;
   /// Makes these steps. This is what is timed. Collective, begins and ends on all ranks together.
-  virtual MadeSteps make(const StepRange& steps) = 0;
+  virtual StepTotals make(const StepRange& steps) = 0;
   /// Keeps what judge() needs of the steps of the next make(), whose `judged` is true. Called
   /// before it, untimed. Collective.
   virtual void prepare_judge() = 0;

@@ -81,7 +81,7 @@ class ParallelWorkload final : public Workload {
     next_ = 0;
     whole_->initialise();
     TrainerSettings settings = run_->trainer;
-    settings.executor.chosen = chosen_for_one_pass(whole_->executor());
+    settings.executor.chosen = list_choices_of_pass(whole_->executor());
     Verification parity;  // by each rank alone; what follows is collective
     ParityLimits limits;
     limits.bytes /= ranks_here(ranks_);
@@ -119,8 +119,8 @@ class ParallelWorkload final : public Workload {
   ArrivalSource arrival_source() const override {
     return {{}, "the ranks of --parallel " + to_text(run_->parallel) + " do not meet once a step"};
   }
-  Executed executed() const override {
-    Executed ran = executed_training(*whole_, run_->trainer);
+  Execution execution() const override {
+    Execution ran = make_training_execution(*whole_, run_->trainer);
     ran.implementation = make_executed(whole_->executor(), run_->trainer).implementation + ", " +
                          way_->implementation();
     ran.wire_bits.reset();
@@ -150,7 +150,7 @@ class ParallelWorkload final : public Workload {
 
  private:
   /// The steps of a timed run.
-  MadeSteps make(bool judged) {
+  StepTotals make(bool judged) {
     StepRange range{0, next_, {}, judged};
     range.rates.assign(static_cast<std::size_t>(steps_of_run(run_->parallel)),
                        run_->convergence.rate);
@@ -185,7 +185,7 @@ class ParallelWorkload final : public Workload {
   double peak_memory_ = 0;
   std::int64_t next_ = 0;
   bool audited_ = false;
-  MadeSteps last_, done_;
+  StepTotals last_, done_;
   double last_loss_ = 0;
   Convergence converged_;
   std::map<std::string, Metric> metrics_;
@@ -228,12 +228,12 @@ Result<std::unique_ptr<ParallelWay>> make_way(const WayParts& parts) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& given, Plugins& plugins,
+Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& training, Plugins& plugins,
                                                     Communicator& ranks) {
-  if (std::string why = why_not_options(given, ranks); !why.empty())
+  if (std::string why = why_not_options(training, ranks); !why.empty())
     return Unsupported{std::move(why)};
   const auto start = std::chrono::steady_clock::now();
-  auto run = std::make_unique<TrainingRun>(given);
+  auto run = std::make_unique<TrainingRun>(training);
   const MemoryUse memory(run->trainer.executor, plugins);
   TrainerSettings of_whole = run->trainer;
   of_whole.sums_on_device = false;  // the ranks' own messages are of the host's memory
@@ -255,7 +255,7 @@ Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& given, Pl
   auto workload = std::make_unique<ParallelWorkload>(
       std::move(run), std::move(whole), std::move(std::get<std::unique_ptr<ParallelWay>>(way)),
       plugins, ranks, memory);
-  workload->seconds_ = {{"create", given.create_seconds}, {"allocate", allocate_seconds}};
+  workload->seconds_ = {{"create", training.create_seconds}, {"allocate", allocate_seconds}};
   return workload;
 }
 

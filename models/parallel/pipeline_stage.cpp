@@ -48,10 +48,10 @@ PipelineStage::PipelineStage(const Stage& stage, const TrainerSettings& settings
 Result<std::unique_ptr<PipelineStage>> PipelineStage::make(
     const Stage& stage, const TrainerSettings& settings, PipelineSchedule schedule,
     Plugins& plugins, const Grid& grid, Communicator& all, Communicator& messages) {
-  using Made = std::unique_ptr<PipelineStage>;
-  Result<Made> result = make_on_all<Made>(all, [&]() -> Result<Made> {
+  using OwnedStage = std::unique_ptr<PipelineStage>;
+  Result<OwnedStage> result = make_on_all<OwnedStage>(all, [&]() -> Result<OwnedStage> {
     const auto alone = serial_communicator();
-    Made own(new PipelineStage(stage, settings, schedule, grid, all, messages));
+    OwnedStage own(new PipelineStage(stage, settings, schedule, grid, all, messages));
     const std::set<ValueIndex> of_slot = values_of_slot(stage);
     ExecutorSettings executor_settings = settings.executor;
     for (Slot& slot : own->slots_) {

@@ -24,7 +24,7 @@ namespace {
 /// The choices of an undivided network for the nodes of a stage, which have the same names.
 std::vector<Choice> list_choices(const Graph& stage, const Executor& whole) {
   std::map<std::string, Choice> known;
-  const std::vector<Choice> all = whole.chosen();
+  const std::vector<Choice> all = whole.list_chosen();
   for (std::size_t i = 0; i < all.size(); ++i) known[whole.graph().nodes[i].text()] = all[i];
   std::vector<Choice> chosen;
   for (const GraphNode& node : stage.nodes) chosen.push_back(known.at(node.text()));
@@ -46,7 +46,7 @@ class PipelineWay final : public ParallelWay {
   /// Unsupported as PipelineStage::make. Collective.
   std::optional<Unsupported> prepare() {
     Communicator& messages = parts_.run.gradients ? *parts_.run.gradients : ranks_;
-    staged_ = staged_for(messages, parts_.whole.device());
+    staged_ = make_staged_for(messages, parts_.whole.device());
     auto stage = PipelineStage::make(own(), settings_, parts_.run.parallel.schedule, parts_.plugins,
                                      grid_, parts_.ranks, staged_ ? *staged_ : messages);
     if (auto* const refusal = std::get_if<Unsupported>(&stage)) return std::move(*refusal);
@@ -65,9 +65,9 @@ class PipelineWay final : public ParallelWay {
     kept_.scale_before = stage_->loss_scale();
   }
 
-  MadeSteps make(const StepRange& steps) override {
+  StepTotals make(const StepRange& steps) override {
     expect_one_judged(steps);
-    MadeSteps done;
+    StepTotals done;
     for (std::int64_t i = 0; i < steps.count(); ++i) {
       const std::int64_t step = steps.first + i;
       const double rate = steps.rates[static_cast<std::size_t>(i)];
@@ -113,7 +113,7 @@ class PipelineWay final : public ParallelWay {
     step.before = state_of_all(kept_.before, stages_, whole, ranks_);
     step.after = state_of_all(kept_.after, stages_, whole, ranks_);
     stage_->replicas().judge_copies(stage_->executor(), stage_->running_statistics(),
-                                    repeated_tolerance(settings_.precision), verification);
+                                    compute_repeat_tolerance(settings_.precision), verification);
     throw_on_all(parts_.ranks, [&] {
       if (batches_) verification.fail(batches_->fault());
       if (parts_.ranks.rank() > 0) return;
@@ -248,7 +248,7 @@ Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
   const TrainerSettings& trainer = parts.run.trainer;
   const Graph pass = gradient_graph(trainer.network, trainer.batch, trainer.precision,
                                     trainer.learning, {trainer.seed, 0});
-  auto cuts = balanced_cuts(pass, static_cast<int>(way.number));
+  auto cuts = balance_cuts(pass, static_cast<int>(way.number));
   if (auto* const refusal = std::get_if<Unsupported>(&cuts))
     return Unsupported{"--parallel " + to_text(way) + ": " + refusal->reason};
   auto way_of_stages = std::make_unique<PipelineWay>(

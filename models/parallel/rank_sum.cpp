@@ -37,7 +37,7 @@ Call RankSum::call(const Executor& executor, ValueIndex value) {
 }
 
 void RankSum::prepare(const Executor& executor, ValueIndex value, const std::string& what) {
-  if (!on_device_ && !staged_) staged_ = staged_for(adding_, executor.device());
+  if (!on_device_ && !staged_) staged_ = make_staged_for(adding_, executor.device());
   const Call sum = call(executor, value);
   if (const std::string why = adding().why_not(sum); !why.empty())
     throw UnsupportedCase(fmt::format("the ranks cannot add the sums {}: {}", what, why));

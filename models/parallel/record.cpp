@@ -123,7 +123,7 @@ class RecordCheck {
       if (gradient.rate != claims_.rate(ticket->second))
         return fmt::format("server {} has applied {} with the rate {}, not {}", gradient.server,
                            make_name(gradient), gradient.rate, claims_.rate(ticket->second));
-      made_[{gradient.server, gradient.worker, gradient.step}] = gradient.version;
+      writes_[{gradient.server, gradient.worker, gradient.step}] = gradient.version;
     }
     for (std::int64_t server = 0; server < claims_.servers; ++server)
       for (const auto& [worker, steps] : steps_)
@@ -142,7 +142,7 @@ class RecordCheck {
         if (other != worker && !claims_.bound) continue;
         const std::int64_t least = step - claims_.bound.value_or(0) - 1;
         if (least < 0 || least >= steps) continue;
-        if (const std::int64_t version_with_gradient = made_.at({server, other, least});
+        if (const std::int64_t version_with_gradient = writes_.at({server, other, least});
             version_with_gradient > version)
           return fmt::format(
               "worker {} has begun step {} with version {} of server {}, which lacks the gradient "
@@ -158,7 +158,7 @@ class RecordCheck {
   const AsyncClaims& claims_;
   std::map<std::int64_t, std::int64_t> steps_;  ///< by worker: how many
   std::map<OfStep, std::int64_t> ticket_;
-  std::map<OfPart, std::int64_t> reads_, made_;  ///< versions
+  std::map<OfPart, std::int64_t> reads_, writes_;  ///< versions
 };
 
 }  // namespace
@@ -167,7 +167,7 @@ double AsyncClaims::rate(std::int64_t ticket) const {
   return rates[static_cast<std::size_t>(ticket / workers)] / static_cast<double>(workers);
 }
 
-AsyncRecord AsyncRecord::gathered(const AsyncRecord& own, Communicator& ranks) {
+AsyncRecord AsyncRecord::gather_all(const AsyncRecord& own, Communicator& ranks) {
   return {true, of_all(own.applied, ranks), of_all(own.sent, ranks), of_all(own.received, ranks),
           of_all(own.taken, ranks)};
 }

@@ -44,7 +44,7 @@ struct AsyncRecord {
   std::vector<StepTicket> taken;  ///< of each worker in its order
 
   /// The records of all ranks together, on each of them. Collective.
-  static AsyncRecord gathered(const AsyncRecord& own, Communicator& ranks);
+  static AsyncRecord gather_all(const AsyncRecord& own, Communicator& ranks);
 };
 
 /// The claims of the case about the steps of a record.

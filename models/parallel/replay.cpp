@@ -35,7 +35,11 @@ class Replay {
  public:
   Replay(const ReplayInput& input, GradientPass& pass, Trainer& whole, Plugins& plugins,
          Verification& verification)
-      : input_(input), pass_(pass), whole_(whole), found_(verification), averages_(input.averages) {
+      : input_(input),
+        pass_(pass),
+        whole_(whole),
+        verification_(verification),
+        averages_(input.averages) {
     for (std::size_t s = 0; s < input_.parts.size(); ++s) add_server(s, plugins);
     for (const ReadPart& part : input_.record.received) {
       servers_[static_cast<std::size_t>(part.server)].readers[part.version] += 1;
@@ -111,17 +115,18 @@ class Replay {
     const Buffer to = server.update->gradient(0);
     write_bytes(server.update->device(), to,
                 gradient->all.data() + server.update->element(server.update->part().first));
-    const bool finite = server.update->apply(0, next.rate, next.scale, checked ? &found_ : nullptr,
-                                             static_cast<std::uint64_t>(next.version));
+    const bool finite =
+        server.update->apply(0, next.rate, next.scale, checked ? &verification_ : nullptr,
+                             static_cast<std::uint64_t>(next.version));
     if (checked && input_.step != nullptr) compare_with_claims(server, next, *gradient, before);
     server.version = next.version;
     ++server.next;
     if (finite != (next.finite != 0) && server.fault.empty())
-      server.fault = told(next, finite ? "was skipped, but is finite" : "is not finite");
+      server.fault = describe_fault(next, finite ? "was skipped, but is finite" : "is not finite");
     if (const auto sent = server.sent.find(next.version); server.fault.empty() &&
                                                           sent != server.sent.end() &&
                                                           sent->second != checksum_weights(server))
-      server.fault = told(next, "has made other weights");
+      server.fault = describe_fault(next, "has made other weights");
     keep(server);
     if (++gradient->uses == servers_.size()) gradients_.erase({next.worker, next.step});
     return true;
@@ -143,11 +148,11 @@ class Replay {
         fault_of_update({*input_.step, graph, server.update->part(),
                          rate / static_cast<double>(input_.claims.workers), applied.scale,
                          server.update->updates(), values},
-                        before, PartValues::read(*server.update), found_.checked);
-    if (!why.empty()) found_.fail("after an update by one server, " + why);
+                        before, PartValues::read(*server.update), verification_.checked);
+    if (!why.empty()) verification_.fail("after an update by one server, " + why);
   }
 
-  static std::string told(const AppliedGradient& gradient, const std::string& what) {
+  static std::string describe_fault(const AppliedGradient& gradient, const std::string& what) {
     return fmt::format("its update {} (the gradient of step {} of worker {}) {}", gradient.version,
                        gradient.step, gradient.worker, what);
   }
@@ -185,7 +190,7 @@ class Replay {
       const std::size_t at = server.update->element(parameter.offset),
                         bytes = server.update->element(parameter.elements());
       if (at < first || at >= first + server.update->bytes()) continue;
-      found_.checked += parameter.elements();
+      verification_.checked += parameter.elements();
       if (std::memcmp(mine.data() + at - first, input_.weights.data() + at, bytes) != 0)
         return fmt::format(
             "a serial replay of the updates leaves another {} on server {}; {}", parameter.name, s,
@@ -205,7 +210,7 @@ class Replay {
   std::string difference_of_passes() const {
     for (std::size_t worker = 0; worker < averages_.size(); ++worker) {
       const std::vector<double>& averages = averages_[worker];
-      found_.checked += std::ssize(averages);
+      verification_.checked += std::ssize(averages);
       if (checksum(averages.data(), averages.size() * sizeof(double)) !=
           input_.averages_left.at(worker))
         return fmt::format(
@@ -224,7 +229,7 @@ class Replay {
   const ReplayInput& input_;
   GradientPass& pass_;
   Trainer& whole_;
-  Verification& found_;
+  Verification& verification_;
   std::vector<ReplayedServer> servers_;
   std::map<OfStep, std::vector<ReadPart>> reads_;
   std::map<OfStep, std::int64_t> tickets_;

@@ -96,7 +96,7 @@ Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
 ServersWay::ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<PartUpdate> update)
     : parts_(parts),
       roles_(std::move(roles)),
-      staged_(staged_for(parts.ranks, parts.whole.device())),
+      staged_(make_staged_for(parts.ranks, parts.whole.device())),
       update_(std::move(update)),
       pass_(parts),
       claims_(parts.run.claims ? std::optional<StepClaims>(std::in_place, *parts.run.claims,
@@ -120,7 +120,7 @@ void ServersWay::begin() {
   if (server_) server_->set_version(0);
 }
 
-MadeSteps ServersWay::make(const StepRange& steps) {
+StepTotals ServersWay::make(const StepRange& steps) {
   Round round;
   round.steps = steps;
   round.claims = {roles_.workers, roles_.servers(),
@@ -130,7 +130,7 @@ MadeSteps ServersWay::make(const StepRange& steps) {
   judged_.reset();
   parts_.ranks.barrier();
   if (server_) server_->begin(round.claims.tickets(), round.record);
-  MadeSteps done;
+  StepTotals done;
   if (works()) {
     worker_->begin(round.claims.versions, round.claims.tickets(), round.record);
     work(round, done);
@@ -146,7 +146,7 @@ MadeSteps ServersWay::make(const StepRange& steps) {
   } else {
     share_weights();
   }
-  double lost = scale_.diverged() || scale_.stuck() ? 1 : 0;
+  double lost = scale_.has_diverged() || scale_.stuck() ? 1 : 0;
   parts_.ranks.allreduce_max(std::span(&lost, 1));
   if (lost > 0)
     throw WrongResult(
@@ -166,7 +166,7 @@ void ServersWay::progress() {
 }
 
 /// The steps of this rank.
-void ServersWay::work(const Round& round, MadeSteps& steps) {
+void ServersWay::work(const Round& round, StepTotals& steps) {
   const std::int64_t first = round.steps.first * roles_.workers, before = pass_.runs();
   PassCalls calls;
   calls.after_node = [this] {
@@ -195,7 +195,7 @@ void ServersWay::work(const Round& round, MadeSteps& steps) {
     worker_->send(head);
     calls.after_node();  // others may wait for the answer to this gradient
   }
-  while (!worker_->all_answered()) progress();
+  while (!worker_->has_all_answers()) progress();
   judge_scale();
   steps.images = static_cast<double>((pass_.runs() - before) * parts_.run.trainer.batch);
   const Graph& graph = parts_.whole.graph();
@@ -226,7 +226,7 @@ std::vector<double> ServersWay::broadcast_averages(int worker) {
   return averages;
 }
 
-std::vector<std::uint64_t> ServersWay::gathered(std::uint64_t own) const {
+std::vector<std::uint64_t> ServersWay::gather_all(std::uint64_t own) const {
   std::vector<std::uint64_t> all;
   for (const auto& of_rank : all_lists(std::vector{own}, parts_.ranks))
     all.push_back(of_rank.at(0));
@@ -242,7 +242,7 @@ void ServersWay::prepare_judge() {
         update_->updates() != recorded)
       fault_ = fmt::format("this server has made {} updates, its records say {}",
                            update_->updates(), recorded);
-  begun_ = gathered_states();
+  begun_ = gather_states();
   averages_.clear();
   for (int worker = 0; worker < roles_.workers; ++worker) {
     std::vector<double> averages = broadcast_averages(worker);
@@ -251,7 +251,7 @@ void ServersWay::prepare_judge() {
 }
 
 /// Rank 0 has it; other ranks have none. Collective.
-std::vector<PartState> ServersWay::gathered_states() {
+std::vector<PartState> ServersWay::gather_states() {
   const Graph& graph = parts_.whole.graph();
   const DataType type = graph.value(graph.weights).type;
   const std::size_t values = graph.second == Graph::none ? 2 : 3;
@@ -277,7 +277,7 @@ std::vector<PartState> ServersWay::gathered_states() {
 void ServersWay::gather() {
   check_records();
   const std::vector<std::byte> weights = read_bytes(parts_.whole.device(), pass_.weights());
-  const std::vector<std::uint64_t> of_ranks = gathered(checksum(weights.data(), weights.size()));
+  const std::vector<std::uint64_t> of_ranks = gather_all(checksum(weights.data(), weights.size()));
   if (fault_.empty() && std::ranges::count(of_ranks, of_ranks.front()) < std::ssize(of_ranks))
     fault_ = "the ranks have other weights than each other after the same steps";
   std::vector<double>& running = parts_.whole.running_statistics();
@@ -308,7 +308,7 @@ void ServersWay::gather() {
 /// Gathers and compares the records of all rounds that were made since the last call.
 void ServersWay::check_records() {
   for (Round& round : unchecked_) {
-    const AsyncRecord all = AsyncRecord::gathered(round.record, parts_.ranks);
+    const AsyncRecord all = AsyncRecord::gather_all(round.record, parts_.ranks);
     if (fault_.empty()) fault_ = fault_of_record(all, round.claims);
     if (!fault_.empty()) continue;
     staleness_.add(all, round.claims);  // which trusts its numbers
@@ -324,7 +324,7 @@ void ServersWay::judge(Verification& verification) {
   check_records();
   verification.fail(fault_);
   if (!judged_) return verification.fail("no steps were kept to be judged");
-  judged_->record = AsyncRecord::gathered(judged_->record, parts_.ranks);
+  judged_->record = AsyncRecord::gather_all(judged_->record, parts_.ranks);
   double sums[] = {judged_->done.losses, judged_->done.batches};
   RankCalls(parts_.ranks).sum(sums);
   judged_->done.losses = sums[0];
@@ -333,8 +333,8 @@ void ServersWay::judge(Verification& verification) {
         fmt::format("the losses of {} batches were counted, not of {}", sums[1], batches));
   const std::vector<double>& running = parts_.whole.running_statistics();
   const std::vector<std::uint64_t> averages =
-      gathered(checksum(running.data(), running.size() * sizeof(double)));
-  const std::vector<std::uint64_t> states = gathered(update_ ? update_->state_sum() : 0);
+      gather_all(checksum(running.data(), running.size() * sizeof(double)));
+  const std::vector<std::uint64_t> states = gather_all(update_ ? update_->state_sum() : 0);
   double faulty = fault_.empty() ? 0 : 1;  // a record with faults may name what is not there
   parts_.ranks.allreduce_max(std::span(&faulty, 1));
   throw_on_all(parts_.ranks, [&] {

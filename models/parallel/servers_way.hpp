@@ -14,7 +14,7 @@ class ServersWay final : public ParallelWay {
   static Result<std::unique_ptr<ParallelWay>> make(const WayParts& parts);
 
   void begin() override;
-  MadeSteps make(const StepRange& steps) override;
+  StepTotals make(const StepRange& steps) override;
   void prepare_judge() override;
   void poison() override { parts_.whole.executor().poison(); }
   void gather() override;
@@ -28,21 +28,21 @@ class ServersWay final : public ParallelWay {
     StepRange steps;
     AsyncClaims claims;
     AsyncRecord record;  ///< of this rank; of all, once it is judged
-    MadeSteps done;      ///< of this rank
+    StepTotals done;     ///< of this rank
   };
 
   ServersWay(const WayParts& parts, AsyncRoles roles, std::unique_ptr<PartUpdate> update);
   /// The ranks, for memory of the network's device.
   Communicator& moves() const { return staged_ ? *staged_ : parts_.ranks; }
   bool works() const { return parts_.ranks.rank() < roles_.workers; }
-  void work(const Round& round, MadeSteps& steps);
+  void work(const Round& round, StepTotals& steps);
   void progress();
   void share_weights();
-  std::vector<PartState> gathered_states();
+  std::vector<PartState> gather_states();
   /// The moving averages of a worker, on all ranks.
   std::vector<double> broadcast_averages(int worker);
   /// A checksum of each rank.
-  std::vector<std::uint64_t> gathered(std::uint64_t own) const;
+  std::vector<std::uint64_t> gather_all(std::uint64_t own) const;
   void check_records();
   void replay(const std::vector<std::uint64_t>& averages, const std::vector<std::uint64_t>& states,
               Verification& verification);

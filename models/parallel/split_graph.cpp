@@ -16,7 +16,7 @@ namespace {
 void add_layers(GraphBuilder& builder, const Network& network, const Learning& learning,
                 int ranks) {
   const Graph pass = gradient_graph(network, 1, Precision::fp32, learning);
-  builder.divide(ranks, divided_layers(pass, ranks));
+  builder.divide(ranks, list_divided_layers(pass, ranks));
   network.add_layers(builder, learning);
   builder.backward();
 }

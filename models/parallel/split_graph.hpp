@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// The part of one of `ranks` ranks of a pass, or of a step (with update): divided_layers() are
-/// divided. Nodes and parameters are those of the undivided network, in the same order.
+/// The part of one of `ranks` ranks of a pass, or of a step (with update): list_divided_layers()
+/// are divided. Nodes and parameters are those of the undivided network, in the same order.
 Graph split_pass(const Network& network, std::int64_t batch, Precision precision,
                  const Learning& learning, int ranks);
 Graph split_step(const Network& network, std::int64_t batch, Precision precision,

@@ -18,14 +18,14 @@ using SplitClock = std::chrono::steady_clock;
 SplitNetwork::SplitNetwork(const Graph& graph, const ExecutorSettings& settings, Plugins& plugins,
                            Communicator& ranks, Communicator& adding, bool on_device)
     : sum_(ranks, adding, on_device) {
-  using Made = std::unique_ptr<Executor>;
-  Result<Made> result = make_on_all<Made>(ranks, [&] {
+  using OwnedExecutor = std::unique_ptr<Executor>;
+  Result<OwnedExecutor> result = make_on_all<OwnedExecutor>(ranks, [&] {
     const auto alone = serial_communicator();
     return Executor::make(graph, settings, plugins, *alone);
   });
   if (const auto* const refusal = std::get_if<Unsupported>(&result))
     throw UnsupportedCase(refusal->reason);
-  executor_ = std::move(std::get<Made>(result));
+  executor_ = std::move(std::get<OwnedExecutor>(result));
   for (const GraphNode& node : graph.nodes)
     if (node.summed != Graph::none) sum_.prepare(*executor_, node.summed, "of " + node.text());
   seconds_.before.reserve(static_cast<std::size_t>(sums()));
@@ -66,13 +66,13 @@ void SplitNetwork::run(Phase phase, SplitCheck* check) {
   }
 }
 
-Executed SplitNetwork::executed_sum() const {
-  Executed executed;
+Execution SplitNetwork::sum_execution() const {
+  Execution execution;
   const auto node = std::ranges::find_if(
       graph().nodes, [](const GraphNode& each) { return each.summed != Graph::none; });
   if (node != graph().nodes.end())
-    sum_.adding().describe(RankSum::call(*executor_, node->summed), executed);
-  return executed;
+    sum_.adding().describe(RankSum::call(*executor_, node->summed), execution);
+  return execution;
 }
 
 std::ptrdiff_t SplitNetwork::sums() const {

@@ -45,7 +45,7 @@ class SplitNetwork {
   /// Since begin_step().
   const SplitSeconds& seconds() const { return seconds_; }
   /// The way in which values are added, as far as it is known.
-  Executed executed_sum() const;
+  Execution sum_execution() const;
   /// Values, and their bytes, that a pass adds.
   std::ptrdiff_t sums() const;
   double summed_bytes() const;

@@ -30,8 +30,8 @@ void put_bytes(const std::vector<std::byte>& bytes, const Executor& executor, Va
 }
 
 /// The undivided network after a pass of random samples. Not collective.
-std::unique_ptr<Executor> undivided(const Graph& graph, const ExecutorSettings& settings,
-                                    std::uint64_t seed, Plugins& plugins) {
+std::unique_ptr<Executor> make_undivided(const Graph& graph, const ExecutorSettings& settings,
+                                         std::uint64_t seed, Plugins& plugins) {
   const auto alone = serial_communicator();
   auto executor = Executor::make(graph, settings, plugins, *alone);
   if (const auto* const refusal = std::get_if<Unsupported>(&executor))
@@ -53,7 +53,7 @@ std::ptrdiff_t count_sums(const Network& network, const Learning& learning, int 
 
 }  // namespace
 
-Network compared_form(const TrainerSettings& settings, int ranks) {
+Network make_compared_form(const TrainerSettings& settings, int ranks) {
   const Network& network = settings.network;
   const Graph pass = gradient_graph(network, 1, Precision::fp64, settings.learning);
   if (pass.elements(pass.weights) <= most_parameters || !network.make_small) return network;
@@ -66,7 +66,7 @@ Network compared_form(const TrainerSettings& settings, int ranks) {
 
 void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, Communicator& ranks,
                             Verification& verification) {
-  const Network network = compared_form(settings, ranks.size());
+  const Network network = make_compared_form(settings, ranks.size());
   const std::int64_t batch = parity_batch(network);
   const Graph pass = gradient_graph(network, batch, Precision::fp64, settings.learning);
   ExecutorSettings executor_settings;
@@ -75,7 +75,8 @@ void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, C
     executor_settings.backends = {"reference"};  // alone has convolutions in fp64
   executor_settings.threads = settings.executor.threads;
   std::unique_ptr<Executor> whole;
-  throw_on_all(ranks, [&] { whole = undivided(pass, executor_settings, settings.seed, plugins); });
+  throw_on_all(ranks,
+               [&] { whole = make_undivided(pass, executor_settings, settings.seed, plugins); });
   const Graph graph = split_pass(network, batch, Precision::fp64, settings.learning, ranks.size());
   SplitNetwork split(graph, executor_settings, plugins, ranks, ranks);
   const PartsOfParameters parts(pass, graph, ranks.rank());

@@ -9,7 +9,7 @@ namespace assay {
 /// The network that compare_with_undivided() compares: the network itself, or its small form
 /// (Network::make_small) if it has many parameters and the small form adds as many values over the
 /// ranks.
-Network compared_form(const TrainerSettings& settings, int ranks);
+Network make_compared_form(const TrainerSettings& settings, int ranks);
 
 /// A pass of the divided layers and of the undivided ones, both in fp64, from equal parameters and
 /// samples: compares the losses and each rank's parts of all gradients. Collective.

@@ -120,7 +120,7 @@ class Planner {
 
 }  // namespace
 
-std::set<std::string> divided_layers(const Graph& pass, int ranks) {
+std::set<std::string> list_divided_layers(const Graph& pass, int ranks) {
   return Planner(pass, ranks).divided();
 }
 

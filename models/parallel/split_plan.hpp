@@ -13,6 +13,6 @@ namespace assay {
 /// whose readers compute each channel by itself, or sum over all of them: the products after these.
 /// A layer is at one end of one pair alone. If there is a choice, as few layers as possible are
 /// divided for each sum: the inner pair of a residual block, not the layers that it adds.
-std::set<std::string> divided_layers(const Graph& pass, int ranks);
+std::set<std::string> list_divided_layers(const Graph& pass, int ranks);
 
 }  // namespace assay

@@ -23,7 +23,7 @@ Graph make_graph(const WayParts& parts) {
 ExecutorSettings make_settings(const WayParts& parts) {
   ExecutorSettings executor_settings = parts.run.trainer.executor;
   executor_settings.measured = false;
-  for (const Choice& choice : parts.whole.executor().chosen())
+  for (const Choice& choice : parts.whole.executor().list_chosen())
     executor_settings.chosen.push_back({choice.backend, ""});
   return executor_settings;
 }
@@ -100,7 +100,7 @@ std::uint64_t SplitTraining::checksum_samples(const Batch& batch) {
   return checksum(sums, sizeof sums);
 }
 
-void SplitTraining::count(double loss, MadeSteps& steps) {
+void SplitTraining::count(double loss, StepTotals& steps) {
   const std::vector<GraphNode>&nodes = network_.graph().nodes, &whole = parts_.whole.graph().nodes;
   const bool first = grid_.group().rank() == 0;
   runs_.resize(nodes.size());

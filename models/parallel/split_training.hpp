@@ -36,7 +36,7 @@ class SplitTraining {
   double make(const Step& step, SplitCheck* check = nullptr);
   /// Adds what the last step has done, where it is done. Layers that all ranks of a group have
   /// count once. Collective.
-  void count(double loss, MadeSteps& steps);
+  void count(double loss, StepTotals& steps);
   /// The runs until now are not counted.
   void forget_runs();
 

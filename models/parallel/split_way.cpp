@@ -45,9 +45,9 @@ class SplitWay final : public ParallelWay {
 
   void prepare_judge() override { before_ = training_.state(); }
 
-  MadeSteps make(const StepRange& steps) override {
+  StepTotals make(const StepRange& steps) override {
     expect_one_judged(steps);
-    MadeSteps done;
+    StepTotals done;
     for (std::int64_t i = 0; i < steps.count(); ++i) {
       const SplitTraining::Step step{steps.epoch, steps.first + i,
                                      steps.rates[static_cast<std::size_t>(i)], steps.judged};
@@ -124,12 +124,12 @@ class SplitWay final : public ParallelWay {
         "divided layers of {} in fp64 against the undivided ones: loss and all gradients; steps "
         "against plain accumulation of the same {} passes on the undivided network; sums of "
         "repeated steps over the ranks, of their own terms",
-        compared_form(parts_.run.trainer, grid_.group().size()).descriptor,
+        make_compared_form(parts_.run.trainer, grid_.group().size()).descriptor,
         training_.replicas().passes_of_all());
   }
 
   std::string implementation() const override {
-    const std::string by = training_.network().executed_sum().implementation;
+    const std::string by = training_.network().sum_execution().implementation;
     return fmt::format("layers divided among {} ranks, sums by {}", grid_.group().size(),
                        by.empty() || by.starts_with(',') ? "allreduce" + by : by);
   }
@@ -220,8 +220,8 @@ class SplitWay final : public ParallelWay {
                                            Verification& verification) const {
     std::vector<Trainer::Difference> all;
     const Graph& graph = training_.network().graph();
-    const double allowed = repeated_tolerance(parts_.run.trainer.precision,
-                                              parts_.run.trainer.learning.narrow_gradients);
+    const double allowed = compute_repeat_tolerance(parts_.run.trainer.precision,
+                                                    parts_.run.trainer.learning.narrow_gradients);
     const double u = unit_roundoff(graph.value(graph.weights).type);
     for (std::size_t i = 0; i < stage_values().size(); ++i) {
       const ValueIndex value = graph.*stage_values()[i];
@@ -260,13 +260,13 @@ class SplitWay final : public ParallelWay {
       std::vector<double> of_first(own.begin(), own.end());
       RankCalls(grid_.group()).broadcast(of_first);
       if (const double relative = relative_difference(own, of_first);
-          !(relative <= repeated_tolerance(parts_.run.trainer.precision)))
+          !(relative <= compute_repeat_tolerance(parts_.run.trainer.precision)))
         verification.fail(
             fmt::format("{} differs by {:.3g} of its 2-norm from that of the first rank",
                         parameter.name, relative));
     }
     training_.replicas().judge_copies(training_.network().executor(), training_.running(),
-                                      repeated_tolerance(parts_.run.trainer.precision),
+                                      compute_repeat_tolerance(parts_.run.trainer.precision),
                                       verification);
   }
 
@@ -304,7 +304,7 @@ Result<std::unique_ptr<ParallelWay>> make_split_way(const WayParts& parts) {
   const TrainerSettings& settings = parts.run.trainer;
   const std::string way = "--parallel " + to_text(parts.run.parallel);
   const Graph pass = gradient_graph(settings.network, 1, settings.precision, settings.learning);
-  if (divided_layers(pass, static_cast<int>(parts.run.parallel.number)).empty())
+  if (list_divided_layers(pass, static_cast<int>(parts.run.parallel.number)).empty())
     return Unsupported{fmt::format(
         "{}: no two layers follow each other whose features between them {} divides, with nothing "
         "between that reads all of them.",

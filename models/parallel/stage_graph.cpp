@@ -245,7 +245,7 @@ std::vector<StageCut> stage_cuts(const Graph& pass) {
   return cuts;
 }
 
-Result<std::vector<StageCut>> balanced_cuts(const Graph& pass, int stages) {
+Result<std::vector<StageCut>> balance_cuts(const Graph& pass, int stages) {
   std::vector<StageCut> ends = stage_cuts(pass);
   const std::size_t places = ends.size();
   StageCut all;

@@ -25,7 +25,7 @@ std::vector<StageCut> stage_cuts(const Graph& pass);
 
 /// The `stages` - 1 of these places between which the largest FLOPs of a stage are the smallest.
 /// Each stage has parameters. Unsupported if there are too few places.
-Result<std::vector<StageCut>> balanced_cuts(const Graph& pass, int stages);
+Result<std::vector<StageCut>> balance_cuts(const Graph& pass, int stages);
 
 /// A stage of a network. Values that cross to and from its neighbours are memory of its own, which
 /// messages fill and empty; `none` where it has no neighbour.

@@ -46,12 +46,12 @@ void SumTimes::add(const SplitSeconds& of_step) {
 
 /// If steps take before their sums what was measured, and each step in its sums what the next of
 /// the measured passes took.
-SumTimes::Predicted SumTimes::predicted(const std::vector<double>& alone_s,
-                                        Communicator& group) const {
+SumTimes::Prediction SumTimes::predict(const std::vector<double>& alone_s,
+                                       Communicator& group) const {
   const std::vector<std::vector<double>> before = on_all(before_, group),
                                          alone = on_all(alone_s, group);
   const auto own = static_cast<std::size_t>(group.rank());
-  Predicted of_steps;
+  Prediction of_steps;
   for (std::size_t first = 0; first < before_.size(); first += sums_of_step_) {
     std::vector<double> now(before.size());  // by rank, since the step began
     double waits = 0, sums = 0;
@@ -72,7 +72,7 @@ SumTimes::Predicted SumTimes::predicted(const std::vector<double>& alone_s,
 std::map<std::string, Metric> SumTimes::metrics(const std::vector<double>& alone_s,
                                                 Communicator& group, Communicator& all) const {
   if (sums_.empty()) return {};
-  const Predicted own = predicted(alone_s, group);
+  const Prediction own = predict(alone_s, group);
   const std::vector<std::vector<double>> ranks =
       on_all({median(sums_), median(own.alone), median(own.with_waits)}, all);
   const std::vector<double>& slowest =

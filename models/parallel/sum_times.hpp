@@ -29,10 +29,10 @@ class SumTimes {
 
  private:
   /// Seconds of the sums of this rank, by step.
-  struct Predicted {
+  struct Prediction {
     std::vector<double> alone, with_waits;
   };
-  Predicted predicted(const std::vector<double>& alone_s, Communicator& group) const;
+  Prediction predict(const std::vector<double>& alone_s, Communicator& group) const;
 
   std::vector<double> sums_;    ///< of each compared step
   std::vector<double> before_;  ///< of each sum of the other steps, one step after the other

@@ -51,7 +51,7 @@ UndividedOracle::UndividedOracle(const TrainingRun& run, const Executor& whole, 
 
 /// The whole network of a rank may lack the node that accumulates.
 std::vector<Choice> UndividedOracle::choices(const Executor& whole) const {
-  std::vector<Choice> chosen = whole.chosen();
+  std::vector<Choice> chosen = whole.list_chosen();
   if (passes_ == 1 || whole.graph().accumulates()) return chosen;
   chosen.insert(chosen.end() - 1, {chosen.back().backend, ""});
   return chosen;
@@ -91,7 +91,7 @@ Verification UndividedOracle::judge(const DividedStep& step,
   const double loss = plain_->loss();
   const std::vector<double> running = plain_->running_statistics();
   compare_state(step, after, verification);
-  const Allowed by_rounding = allowed(step, batch(passes_ - 1));
+  const Tolerances by_rounding = find_tolerances(step, batch(passes_ - 1));
   compare_loss(step, loss, by_rounding.loss, verification);
   compare_running(step.after, running, by_rounding, verification);
   verification.outputs = verification.checked;
@@ -149,7 +149,7 @@ void UndividedOracle::compare_gradients(const StageState& after, Verification& v
     return;
   }
   const double allowed =
-      repeated_tolerance(run_.trainer.precision, run_.trainer.learning.narrow_gradients);
+      compute_repeat_tolerance(run_.trainer.precision, run_.trainer.learning.narrow_gradients);
   bool equal = true;
   for (const Parameter& parameter : graph.parameters) {
     const auto first = static_cast<std::size_t>(parameter.offset),
@@ -169,11 +169,12 @@ void UndividedOracle::compare_gradients(const StageState& after, Verification& v
 
 /// Sums in parts are rounded otherwise, which a network of few pixels and samples may amplify to
 /// any number. The share of this one is known from samples that alone are rounded otherwise.
-UndividedOracle::Allowed UndividedOracle::allowed(const DividedStep& step, const Batch& batch) {
+UndividedOracle::Tolerances UndividedOracle::find_tolerances(const DividedStep& step,
+                                                             const Batch& batch) {
   const double u = unit_roundoff(operand_type(run_.trainer.precision));
   const std::vector<Statistics>& norms = plain_->graph().statistics;
   if (!in_parts_) {
-    const double repeated = repeated_tolerance(run_.trainer.precision);
+    const double repeated = compute_repeat_tolerance(run_.trainer.precision);
     return {repeated, std::vector<double>(norms.size(), repeated)};
   }
   const Executor& executor = plain_->executor();
@@ -194,7 +195,7 @@ UndividedOracle::Allowed UndividedOracle::allowed(const DividedStep& step, const
                                              run_.trainer.network.labels)
                                .forward;  // both have rounding errors
   const auto allow = [&](double change) { return std::max(least, amplified * change); };
-  Allowed all{allow(relative_difference(other_losses, losses)), {}};
+  Tolerances all{allow(relative_difference(other_losses, losses)), {}};
   const double changed = 1 - std::pow(1 - statistics_momentum, static_cast<double>(passes_));
   for (const Statistics& layer_statistics : norms)
     all.running.push_back(
@@ -214,7 +215,7 @@ void UndividedOracle::compare_loss(const DividedStep& step, double loss, double 
 /// Compares the averages of each normalization: its batches are that part of its averages which the
 /// step has changed.
 void UndividedOracle::compare_running(const StageState& after, const std::vector<double>& running,
-                                      const Allowed& allowed, Verification& verification) const {
+                                      const Tolerances& allowed, Verification& verification) const {
   verification.checked += std::ssize(running);
   const std::vector<Statistics>& norms = plain_->graph().statistics;
   for (std::size_t i = 0; i < norms.size(); ++i)

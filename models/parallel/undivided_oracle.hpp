@@ -49,11 +49,11 @@ class UndividedOracle {
   void put(const StageState& state, const LossScaleState& scale);
   void update_again(const DividedStep& step);
   /// Relative differences of the loss, and of the averages of each normalization.
-  struct Allowed {
+  struct Tolerances {
     double loss = 0;
     std::vector<double> running;
   };
-  Allowed allowed(const DividedStep& step, const Batch& batch);
+  Tolerances find_tolerances(const DividedStep& step, const Batch& batch);
   /// True if a step was skipped because of its gradients, and then has changed nothing.
   void judge_skipped(const DividedStep& step, bool skipped, Verification& verification) const;
   void compare_state(const DividedStep& step, const Trainer::State& after,
@@ -62,7 +62,7 @@ class UndividedOracle {
   void compare_loss(const DividedStep& step, double loss, double allowed,
                     Verification& verification) const;
   void compare_running(const StageState& after, const std::vector<double>& running,
-                       const Allowed& allowed, Verification& verification) const;
+                       const Tolerances& allowed, Verification& verification) const;
 
   const TrainingRun& run_;
   const std::int64_t passes_;

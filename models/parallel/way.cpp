@@ -41,7 +41,7 @@ Parallel parse_parallel(const std::string& text) {
   if (const auto kind = ways().find(name))
     way.kind = *kind;
   else
-    throw InputError(unknown_name("--parallel", name, ways().names()) +
+    throw InputError(explain_unknown_name("--parallel", name, ways().names()) +
                      " Use sync, stale:S, async, server:K, pipeline:P[:SCHEDULE] or split:K, and "
                      "*sync after the last two.");
   if (way.kind == WayKind::sync || way.kind == WayKind::async) {

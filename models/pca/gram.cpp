@@ -27,7 +27,7 @@ class GramPca final : public Analysis {
         packed_(d_ + d_ * (d_ + 1) / 2),
         variances_(d_),
         columns_(d_ * d_) {
-    resolution_ = compute_resolution(storage(analysis.precision), false, moments_->executed());
+    resolution_ = compute_resolution(storage(analysis.precision), false, moments_->execution());
   }
 
   Device& device() override { return moments_->device(); }
@@ -78,8 +78,8 @@ class GramPca final : public Analysis {
 
   Verification verify(const Table& table, const CaseClaims& claims) override {
     return verify_components(components_, TableClaims(claims.settings), table, mine_,
-                             claimed_resolution(claims, moments_->executed()), ranks_, threads_,
-                             ++seed_, &expected_);
+                             compute_claimed_resolution(claims, moments_->execution()), ranks_,
+                             threads_, ++seed_, &expected_);
   }
   ExpectedMetrics expected_metrics() const override { return expected_; }
 
@@ -93,9 +93,9 @@ class GramPca final : public Analysis {
     return static_cast<double>(moments_->tensor("x").spec().bytes);
   }
 
-  Executed executed() const override {
-    Executed all = moments_->executed();
-    const Executed solver = eigh_->executed();
+  Execution execution() const override {
+    Execution all = moments_->execution();
+    const Execution solver = eigh_->execution();
     all.implementation =
         fmt::format("moments: {}; eigh: {}", all.implementation, solver.implementation);
     all.algorithm = "gram";

@@ -40,9 +40,9 @@ struct Resolution {
 inline constexpr double most_rows_in_fp32 = 256;
 
 /// `moments`: what the backend says of its sums and operands, to which it is held.
-Resolution compute_resolution(DataType type, bool of_roots, const Executed& moments);
+Resolution compute_resolution(DataType type, bool of_roots, const Execution& moments);
 /// The same of what the texts of a case ask for.
-Resolution claimed_resolution(const CaseClaims& claims, const Executed& moments);
+Resolution compute_claimed_resolution(const CaseClaims& claims, const Execution& moments);
 
 /// Bound of the rounding errors of a result, relative to the largest variance (or to its square
 /// root, if of_roots): a random walk of n = `rows` roundings, of which those in fp32 end after

@@ -42,7 +42,7 @@ class TsqrPca final : public Analysis {
         other_(r_.size()),
         decoded_(static_cast<std::size_t>(d_)),
         solver_(d_, d_, Eigen::ComputeThinV) {
-    resolution_ = compute_resolution(storage(analysis.precision), true, block_->executed());
+    resolution_ = compute_resolution(storage(analysis.precision), true, block_->execution());
   }
 
   Device& device() override { return block_->device(); }
@@ -87,8 +87,8 @@ class TsqrPca final : public Analysis {
 
   Verification verify(const Table& table, const CaseClaims& claims) override {
     return verify_components(components_, TableClaims(claims.settings), table, mine_,
-                             claimed_resolution(claims, block_->executed()), ranks_, threads_,
-                             ++seed_, &expected_);
+                             compute_claimed_resolution(claims, block_->execution()), ranks_,
+                             threads_, ++seed_, &expected_);
   }
   ExpectedMetrics expected_metrics() const override { return expected_; }
 
@@ -102,8 +102,8 @@ class TsqrPca final : public Analysis {
   }
   double loaded_bytes() const override { return static_cast<double>(x_->spec().bytes); }
 
-  Executed executed() const override {
-    Executed all = block_->executed();
+  Execution execution() const override {
+    Execution all = block_->execution();
     all.implementation = fmt::format("qr: {}; singular values: Eigen", all.implementation);
     all.algorithm = "tsqr";
     all.algorithmic_flops = 0;

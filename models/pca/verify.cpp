@@ -111,7 +111,7 @@ double error_of_components(double rows, double features, const Resolution& resol
          30 * features * u;
 }
 
-Resolution compute_resolution(DataType type, bool of_roots, const Executed& moments) {
+Resolution compute_resolution(DataType type, bool of_roots, const Execution& moments) {
   Resolution resolution{type, unit_roundoff(DataType::fp64), of_roots, 0};
   if (of_roots) return resolution;  // rows are fp64 before anything is computed of them
   if (moments.accumulate != name(DataType::fp64)) resolution.roundoff = unit_roundoff(type);
@@ -119,7 +119,7 @@ Resolution compute_resolution(DataType type, bool of_roots, const Executed& mome
   return resolution;
 }
 
-Resolution claimed_resolution(const CaseClaims& claims, const Executed& moments) {
+Resolution compute_claimed_resolution(const CaseClaims& claims, const Execution& moments) {
   return compute_resolution(TableClaims(claims.settings).type,
                             claims.settings.at("algorithm") == "tsqr", moments);
 }

@@ -132,10 +132,10 @@ class WriteWorkload final : public ShardWorkload {
     std::filesystem::remove(own_file());
     fill();
   }
-  void timed_run() override { write(); }
+  void time_run() override { write(); }
   Amounts done() override { return {{"bytes_per_s", read_payload(own_file())}}; }
   StorageBytes expected_bytes() const override { return {0, static_cast<double>(claimed_mine())}; }
-  double unwritten() const override { return unwritten_bytes(own_file()); }
+  double unwritten() const override { return count_unwritten_bytes(own_file()); }
 
   Verification judge() override {
     std::optional<Checkpoint> shard;
@@ -174,7 +174,7 @@ class ReadWorkload final : public ShardWorkload {
     shard_.reset();
     drop_from_cache({source_file().string()});
   }
-  void timed_run() override {
+  void time_run() override {
     read_fault_.clear();
     shard_ = read_shard(read_fault_);
   }

@@ -10,7 +10,7 @@ constexpr std::uint64_t golden = 0x9E3779B97F4A7C15u;
 constexpr std::size_t word_bytes = 8, words_at_once = 512;
 
 /// splitmix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
-std::uint64_t mixed(std::uint64_t state) {
+std::uint64_t mix(std::uint64_t state) {
   state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9u;
   state = (state ^ (state >> 27)) * 0x94D049BB133111EBu;
   return state ^ (state >> 31);
@@ -22,7 +22,7 @@ void for_each_piece(std::uint64_t key, std::int64_t first, std::size_t count, co
   std::uint64_t words[words_at_once];
   std::uint64_t state = key + golden * (static_cast<std::uint64_t>(first) / word_bytes);
   for (std::size_t at = 0; at < count; at += sizeof words) {
-    for (std::uint64_t& word : words) word = mixed(state += golden);
+    for (std::uint64_t& word : words) word = mix(state += golden);
     if (!body(at, words, std::min(sizeof words, count - at))) return;
   }
 }
@@ -30,9 +30,9 @@ void for_each_piece(std::uint64_t key, std::int64_t first, std::size_t count, co
 }  // namespace
 
 std::uint64_t contents_key(std::uint64_t seed, std::uint64_t generation, int file) {
-  std::uint64_t key = mixed(seed + golden);
-  key = mixed((key ^ generation) + golden);
-  return mixed((key ^ static_cast<std::uint64_t>(file)) + golden);
+  std::uint64_t key = mix(seed + golden);
+  key = mix((key ^ generation) + golden);
+  return mix((key ^ static_cast<std::uint64_t>(file)) + golden);
 }
 
 void fill_contents(std::uint64_t key, std::int64_t first, std::span<std::byte> out) {

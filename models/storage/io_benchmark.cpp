@@ -86,9 +86,9 @@ class IoBenchmark final : public Benchmark {
         dimension::field("size", "mb", "megabytes (10^6 bytes) of the checkpoint or data set"),
         dimension::field("count", "n", "files (metadata) or reads (random) of each rank"),
         dimension::field("block", "kib", "KiB of a random read, 4 to 128"),
-        determined_dimension("ranks", "r"),
-        determined_dimension("nodes", "n"),
-        dimension::of_system(determined_dimension("file_system", "")),
+        make_determined_dimension("ranks", "r"),
+        make_determined_dimension("nodes", "n"),
+        dimension::of_system(make_determined_dimension("file_system", "")),
         std::move(folder),
         std::move(keep)};
   }
@@ -100,7 +100,7 @@ class IoBenchmark final : public Benchmark {
   std::any complete(Settings& settings, const RankCount& started) const override {
     IoCase io;
     io.operation = &io_operation(settings.at("operation"));
-    io.settings.size = completed(parse_io(settings.at("problem")), io.operation->kind);
+    io.settings.size = complete_size(parse_io(settings.at("problem")), io.operation->kind);
     io.settings.ranks = started.ranks;
     settings["problem"] = to_text(io.settings.size);
     settings["ranks"] = std::to_string(started.ranks);
@@ -142,7 +142,7 @@ class IoBenchmark final : public Benchmark {
   }
 
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override {
-    return launched_ranks(plugins);
+    return connect_launched_ranks(plugins);
   }
 };
 

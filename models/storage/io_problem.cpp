@@ -14,11 +14,11 @@ constexpr std::int64_t most_count = 100000000, least_kib = 4, most_kib = 128;
 
 IoSize parse_io(const std::string& text) {
   const DescriptorComplaint complain("io", text);
-  const auto given = read_counts(text, {"mb", "n", "kib"}, {}, complain);
-  if (given.empty()) complain("it has no field. Give for example mb100.");
+  const auto numbers = read_counts(text, {"mb", "n", "kib"}, {}, complain);
+  if (numbers.empty()) complain("it has no field. Give for example mb100.");
   const auto field = [&](const char* name, std::int64_t least, std::int64_t most) {
-    const auto entry = given.find(name);
-    if (entry == given.end()) return std::int64_t{0};
+    const auto entry = numbers.find(name);
+    if (entry == numbers.end()) return std::int64_t{0};
     if (entry->second < least || entry->second > most)
       complain("{} is {}, not {} to {}.", name, entry->second, least, most);
     return entry->second;
@@ -35,9 +35,9 @@ std::string to_text(const IoSize& size) {
   return text;
 }
 
-IoSize completed(const IoSize& size, IoKind kind) {
-  const auto or_else = [](std::int64_t given, std::int64_t otherwise) {
-    return given > 0 ? given : otherwise;
+IoSize complete_size(const IoSize& size, IoKind kind) {
+  const auto or_else = [](std::int64_t numbers, std::int64_t otherwise) {
+    return numbers > 0 ? numbers : otherwise;
   };
   IoSize complete;
   if (kind != IoKind::metadata) complete.megabytes = or_else(size.megabytes, 100);

@@ -24,7 +24,7 @@ struct IoSize {
 IoSize parse_io(const std::string& text);
 std::string to_text(const IoSize& size);
 /// The fields that this kind of operation has, with defaults for those that are not given.
-IoSize completed(const IoSize& size, IoKind kind);
+IoSize complete_size(const IoSize& size, IoKind kind);
 
 class IoProblem final : public Problem {
  public:

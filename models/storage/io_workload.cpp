@@ -105,7 +105,7 @@ void IoWorkload::reset() {
 void IoWorkload::run(Stream&) {
   ran_ = true;
   try {
-    timed_run();
+    time_run();
     counter_.end();  // whatever comes to the device later was not there in time
   } catch (...) {
     ran_ = false;
@@ -172,10 +172,10 @@ void IoWorkload::begin_audit(Audit kind) {
   if (kind == Audit::new_inputs) renew();
 }
 
-Verification IoWorkload::end_audit() { return judged(); }
+Verification IoWorkload::end_audit() { return judge_run(); }
 
 /// Judges the last run when all ranks have ended it.
-Verification IoWorkload::judged() {
+Verification IoWorkload::judge_run() {
   checked_ = false;
   throw_on_all(ranks_, [&] {
     if (const auto failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
@@ -188,22 +188,22 @@ Verification IoWorkload::judged() {
   return checked;
 }
 
-Verification IoWorkload::verified_run() {
+Verification IoWorkload::verify_run() {
   checked_ = true;
   throw_on_all(ranks_, [&] { reset(); });
   run(stream());
-  return judged();
+  return judge_run();
 }
 
 Verification IoWorkload::verify_before() {
-  const Verification first = verified_run();
+  const Verification first = verify_run();
   renew();
-  const Verification again = verified_run();
+  const Verification again = verify_run();
   return first.passed ? again : first;
 }
 
 Verification IoWorkload::verify_after() {
-  const Verification last = judged();
+  const Verification last = judge_run();
   metrics_ = own_metrics();
   const auto add = [&](const char* name, double ratio) {
     const double least = -largest(-ratio);
@@ -211,12 +211,12 @@ Verification IoWorkload::verify_after() {
   };
   add("storage_ratio", storage_ratio_);
   if (setup_.ranks_here == 1) add("device_ratio", device_ratio_);  // its bytes are those of all
-  const Verification again = verified_run();
+  const Verification again = verify_run();
   return last.passed ? again : last;
 }
 
-Executed IoWorkload::executed() const {
-  Executed ran;
+Execution IoWorkload::execution() const {
+  Execution ran;
   ran.implementation = fmt::format("{}; {}", method(), setup_.file_system);
   return ran;
 }

@@ -82,7 +82,7 @@ class IoWorkload : public Workload {
   Verification end_audit() final;
   Verification verify_before() final;
   Verification verify_after() final;
-  Executed executed() const final;
+  Execution execution() const final;
   std::map<std::string, double> work() const final { return {}; }
   std::map<std::string, Metric> metrics() const final { return metrics_; }
   std::map<std::string, double> setup() const final { return seconds_; }
@@ -92,7 +92,7 @@ class IoWorkload : public Workload {
 
   /// Untimed, before each run: removes its results, drops what it reads from the cache.
   virtual void prepare_run() = 0;
-  virtual void timed_run() = 0;
+  virtual void time_run() = 0;
   /// The work of the last run on this rank, by the names of the rates, as its results show.
   virtual Amounts done() = 0;
   /// Bytes of this rank that a run must move, by the claims.
@@ -134,8 +134,8 @@ class IoWorkload : public Workload {
 
  private:
   void count();
-  Verification judged();
-  Verification verified_run();
+  Verification judge_run();
+  Verification verify_run();
 
   StorageCounter counter_;
   bool ran_ = false;      ///< the last run is not yet counted

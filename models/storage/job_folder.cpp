@@ -31,14 +31,14 @@ constexpr const char* lock_name = ".assay-io.lock";
 constexpr const char* job_prefix = "assay-io.job.";  // prefix of the folder of a job
 constexpr const char* kept_prefix = "assay-io.kept.";
 
-InputError unusable_io_folder(const fs::path& folder, const std::string& why,
-                              const std::string& cure) {
+InputError make_io_folder_error(const fs::path& folder, const std::string& why,
+                                const std::string& cure) {
   return InputError(fmt::format("--folder {}: {}. {}", folder.string(), why, cure));
 }
 
 InputError unwritable_io_folder(const fs::path& folder, int error) {
-  return unusable_io_folder(folder, fmt::format("cannot be written ({})", words_of_error(error)),
-                            "Name a folder that you may write to.");
+  return make_io_folder_error(folder, fmt::format("cannot be written ({})", words_of_error(error)),
+                              "Name a folder that you may write to.");
 }
 
 }  // namespace
@@ -47,10 +47,10 @@ std::string find_file_system(const fs::path& folder) {
   struct stat status {};
   struct statfs system {};
   if (::stat(folder.c_str(), &status) != 0 || ::statfs(folder.c_str(), &system) != 0)
-    throw unusable_io_folder(folder, fmt::format("cannot be used ({})", words_of_error(errno)),
-                             "Name a folder that is there.");
+    throw make_io_folder_error(folder, fmt::format("cannot be used ({})", words_of_error(errno)),
+                               "Name a folder that is there.");
   if (!S_ISDIR(status.st_mode))
-    throw unusable_io_folder(folder, "is not a folder", "Name the folder that it is in.");
+    throw make_io_folder_error(folder, "is not a folder", "Name the folder that it is in.");
   const std::string device = fmt::format("{}:{}", major(status.st_dev), minor(status.st_dev));
   std::ifstream mounts("/proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
@@ -83,8 +83,8 @@ JobFolder::JobFolder(fs::path parent, bool keep, Communicator& ranks)
   lock_file_ = std::make_unique<Temporary>(parent_ / lock_name);
   throw_on_all(ranks, [&] {
     if (!fs::is_directory(path()))
-      throw unusable_io_folder(parent_, "this rank does not see what rank 0 has made there",
-                               "Name a folder in a file system that all nodes share.");
+      throw make_io_folder_error(parent_, "this rank does not see what rank 0 has made there",
+                                 "Name a folder in a file system that all nodes share.");
   });
 }
 
@@ -119,11 +119,11 @@ void JobFolder::lock() {
     if (lock_->number() < 0) throw unwritable_io_folder(parent_, errno);
     if (::flock(lock_->number(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK)
-        throw unusable_io_folder(parent_,
-                                 fmt::format("cannot be locked ({})", words_of_error(errno)),
-                                 "Name a folder in a file system with locks (flock).");
-      throw unusable_io_folder(parent_, "another job measures there (its lock is held)",
-                               "Wait until it has ended, or name another folder.");
+        throw make_io_folder_error(parent_,
+                                   fmt::format("cannot be locked ({})", words_of_error(errno)),
+                                   "Name a folder in a file system with locks (flock).");
+      throw make_io_folder_error(parent_, "another job measures there (its lock is held)",
+                                 "Wait until it has ended, or name another folder.");
     }
     struct stat status {};
     if (::fstat(lock_->number(), &status) == 0 && status.st_nlink > 0) break;

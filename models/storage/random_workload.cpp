@@ -66,7 +66,7 @@ class RandomWorkload final : public IoWorkload {
     drop_from_cache({source_file()});
   }
 
-  void timed_run() override {
+  void time_run() override {
     for (std::size_t i = 0; i < places_.size(); ++i)
       latencies_.time([&] { read(places_[i], block_at(i)); });
   }
@@ -112,7 +112,7 @@ class RandomWorkload final : public IoWorkload {
   void write_set() {
     const std::int64_t all = setup_.settings.bytes_of(ranks_.rank());
     std::vector<std::byte> piece(static_cast<std::size_t>(std::min(set_piece, all)));
-    const auto fill = [&](const Put& put) {
+    const auto fill = [&](const PieceWriter& put) {
       for (std::int64_t first = 0; first < all; first += set_piece) {
         const auto part =
             std::span(piece).first(static_cast<std::size_t>(std::min(set_piece, all - first)));

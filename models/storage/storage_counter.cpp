@@ -57,7 +57,7 @@ std::optional<StorageBytes> StorageCounter::device_now() const {
   return StorageBytes{fields[2] * sector_bytes, fields[6] * sector_bytes};
 }
 
-double unwritten_bytes(const std::filesystem::path& file) {
+double count_unwritten_bytes(const std::filesystem::path& file) {
   const FileDescriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   CacheRange all;
   CachePages pages;

@@ -39,6 +39,6 @@ class StorageCounter final {
 
 /// Bytes of a file that are in memory and not yet at storage; 0 if the kernel does not tell (before
 /// 6.5).
-double unwritten_bytes(const std::filesystem::path& file);
+double count_unwritten_bytes(const std::filesystem::path& file);
 
 }  // namespace assay

@@ -49,8 +49,8 @@ class SvmBenchmark final : public AnalyticsBenchmark {
   bool needs_labels() const override { return true; }
   bool is_centred() const override { return false; }  // the norm of w includes the intercept
 
-  std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const override {
-    return signed_labels(std::move(table));
+  std::unique_ptr<Table> prepare_table(std::unique_ptr<Table> table) const override {
+    return sign_labels(std::move(table));
   }
 
   void expect_good_labels(const Table& file, const RowPass& mine,

@@ -35,9 +35,9 @@ class FirstRow {
 
 }  // namespace
 
-std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table) {
+std::unique_ptr<Table> sign_labels(std::unique_ptr<Table> table) {
   const std::shared_ptr<const Table> source = std::move(table);
-  return changed_table(
+  return change_table(
       source, [source](std::int64_t first, std::span<double>, std::span<double> labels) {
         for (std::size_t i = 0; i < labels.size(); ++i) {
           if (labels[i] == 0) labels[i] = -1;

@@ -12,15 +12,16 @@ namespace assay {
 
 namespace {
 
-using Made = Result<std::unique_ptr<SvmObjective>>;
+using ObjectiveResult = Result<std::unique_ptr<SvmObjective>>;
 
 /// Rows for each unknown below which a part tells nothing of the whole.
 constexpr std::int64_t least_rows_of_part = 16;
 
 /// Makes the objective of the first `rows` rows of this rank, `all` rows of all ranks. `shared`:
 /// their tensors, if another objective has them.
-Made make_of_rows(const AnalysisCase& analysis, std::int64_t rows, std::int64_t all, double cost,
-                  bool with_hessian, const std::map<std::string, Tensor*>& shared) {
+ObjectiveResult make_of_rows(const AnalysisCase& analysis, std::int64_t rows, std::int64_t all,
+                             double cost, bool with_hessian,
+                             const std::map<std::string, Tensor*>& shared) {
   Result<std::unique_ptr<Step>> hinge = analysis.steps.make_own(
       make_hinge_problem(rows, analysis.features, analysis.precision), shared);
   if (auto* refusal = std::get_if<Unsupported>(&hinge)) return std::move(*refusal);
@@ -46,12 +47,12 @@ LinalgProblem make_hessian_problem(std::int64_t rows, std::int64_t features, Pre
   return {{LinalgKernel::hinge_hessian, rows, features}, precision};
 }
 
-Made SvmObjective::make(const AnalysisCase& analysis, double cost, bool with_hessian) {
+ObjectiveResult SvmObjective::make(const AnalysisCase& analysis, double cost, bool with_hessian) {
   return make_of_rows(analysis, analysis.mine.count, analysis.rows, cost, with_hessian, {});
 }
 
-Made SvmObjective::make_part(const AnalysisCase& analysis, double cost, SvmObjective& whole,
-                             std::int64_t part) {
+ObjectiveResult SvmObjective::make_part(const AnalysisCase& analysis, double cost,
+                                        SvmObjective& whole, std::int64_t part) {
   std::int64_t all = 0;  // the same decision on every rank
   for (int rank = 0; rank < analysis.ranks.size(); ++rank) {
     const std::int64_t rows = share_rows(analysis.rows, rank, analysis.ranks.size()).count / part;
@@ -145,11 +146,11 @@ SvmHessian SvmObjective::last_hessian(const SvmSolution& solution, std::uint64_t
   return last;
 }
 
-Executed SvmObjective::executed() const {
-  Executed all = hinge_->executed();
+Execution SvmObjective::execution() const {
+  Execution all = hinge_->execution();
   all.implementation = "hinge: " + all.implementation;
   if (hessian_ != nullptr)
-    all.implementation += fmt::format("; hessian: {}", hessian_->executed().implementation);
+    all.implementation += fmt::format("; hessian: {}", hessian_->execution().implementation);
   all.algorithmic_flops = 0;
   return all;
 }

@@ -70,7 +70,7 @@ class Svm final : public Analysis {
     objective_->ranks().sum(flops);
     of_all.flops = flops[0], of_all.curvature_flops = flops[1];
     of_all.hessian = objective_->last_hessian(solution_, random_());
-    of_all.operations = executed().algorithmic_flops;
+    of_all.operations = execution().algorithmic_flops;
     check_ = verify_svm(of_all, claims, table, pass, objective_->ranks());
     return check_.verification;
   }
@@ -85,8 +85,8 @@ class Svm final : public Analysis {
   }
   double loaded_bytes() const override { return static_cast<double>(objective_->x().spec().bytes); }
 
-  Executed executed() const override {
-    Executed all = objective_->executed();
+  Execution execution() const override {
+    Execution all = objective_->execution();
     all.algorithm = settings_.nelder_mead ? "nelder_mead" : "newton";
     // Describes the last run. Rows without curvature need nothing, and without a slope
     // (nelder_mead) there is no gradient to add to. Passes are those that surely read the whole
@@ -110,7 +110,8 @@ class Svm final : public Analysis {
 
  private:
   double evaluated_flops() const {
-    return objective_->evaluated().flops + (part_ == nullptr ? 0 : part_->evaluated().flops);
+    return objective_->evaluation_work().flops +
+           (part_ == nullptr ? 0 : part_->evaluation_work().flops);
   }
 
   void solve() {

@@ -66,7 +66,7 @@ struct SvmSolution {
   int evaluations = 0;      ///< passes over the table for P
   std::int64_t passes = 0;  ///< runs of the kernel meanwhile, as its step counted them
   double start = 0;         ///< P where the method began, at w = 0
-  double operations = 0;    ///< of the row: Executed::algorithmic_flops
+  double operations = 0;    ///< of the row: Execution::algorithmic_flops
   double flops = 0, curvature_flops = 0;  ///< of both kernels on all ranks, as their steps count
   std::vector<double> vertex;             ///< Nelder-Mead: any of the last simplex [d + 1]
   int steps = 0;                          ///< Newton's: passes for the Hessian matrix
@@ -114,12 +114,12 @@ class SvmObjective {
   const std::vector<double>& curvature();
   /// The Hessian matrix of `solution` for its verification, with random signs in the probe.
   SvmHessian last_hessian(const SvmSolution& solution, std::uint64_t seed) const;
-  Executed executed() const;
+  Execution execution() const;
   /// Runs of the kernel of P, and all work of both kernels, since the objective was made.
   std::int64_t passes() const { return hinge_->runs(); }
-  StepWork done() const { return evaluated() + curved(); }
-  StepWork evaluated() const { return hinge_->done(); }
-  StepWork curved() const { return hessian_ == nullptr ? StepWork{} : hessian_->done(); }
+  StepWork done() const { return evaluation_work() + curvature_work(); }
+  StepWork evaluation_work() const { return hinge_->done(); }
+  StepWork curvature_work() const { return hessian_ == nullptr ? StepWork{} : hessian_->done(); }
 
  private:
   std::int64_t d_;
@@ -170,9 +170,9 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
 
 /// `table`, whose labels are 0 and 1 or -1 and +1, with labels -1 and +1. InputError with the row
 /// when another label is read.
-std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table);
+std::unique_ptr<Table> sign_labels(std::unique_ptr<Table> table);
 /// InputError with the rows where both 0 and -1 are labels of `table` (whose labels are not signed
-/// yet), since signed_labels() would make one class of three, and where all are of one class.
+/// yet), since sign_labels() would make one class of three, and where all are of one class.
 /// `mine` is a pass with labels. Collective.
 void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks);
 

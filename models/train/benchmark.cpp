@@ -22,7 +22,7 @@ class TrainBenchmark final : public NetworkBenchmark {
              "until four of five samples of the validation are recognized"}};
   }
   std::string canonical(const std::string& descriptor) const override {
-    const NamedNetwork named = named_network(descriptor);
+    const NamedNetwork named = find_named_network(descriptor);
     return named.family->name + ":" + named.family->canonical(named.fields);
   }
 
@@ -44,7 +44,7 @@ class TrainBenchmark final : public NetworkBenchmark {
     return {std::move(problem)};
   }
   Network network(const std::string& problem) const override {
-    const NamedNetwork named = named_network(problem);
+    const NamedNetwork named = find_named_network(problem);
     Network network = named.family->network(named.fields);
     network.descriptor = named.family->name + ":" + network.descriptor;
     return network;

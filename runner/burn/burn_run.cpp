@@ -59,21 +59,21 @@ struct BurnRequest {
   std::set<std::string> kinds{};  ///< empty: all
 };
 
-BurnRequest parse_request(const Given& given) {
-  const std::string text = *read_value(given, "SUITE");
+BurnRequest parse_request(const Arguments& arguments) {
+  const std::string text = *read_value(arguments, "SUITE");
   const std::vector<std::string> names = suite_names();
   if (fs::exists(text) || std::ranges::find(names, text) != names.end()) return {text};
-  BurnRequest asked{"burn"};
-  const std::vector<std::string> known = suite_benchmarks(read_suite(find_suite(asked.suite)));
+  BurnRequest request{"burn"};
+  const std::vector<std::string> known = suite_benchmarks(read_suite(find_suite(request.suite)));
   for (const std::string& kind : split(text, ',')) {
     if (std::ranges::find(known, kind) == known.end()) {
       std::vector<std::string> all = known;
       all.insert(all.end(), names.begin(), names.end());
-      throw InputError(unknown_name("SUITE or kind", kind, all));
+      throw InputError(explain_unknown_name("SUITE or kind", kind, all));
     }
-    asked.kinds.insert(kind);
+    request.kinds.insert(kind);
   }
-  return asked;
+  return request;
 }
 
 /// The benchmarks of one process, and those of several ranks.
@@ -82,16 +82,16 @@ struct Kinds {
   std::size_t cases_alone = 0, cases_together = 0;
 };
 
-Kinds list_kinds(const BurnRequest& asked) {
+Kinds list_kinds(const BurnRequest& request) {
   prepare_parent();
   const Temporary scratch = make_scratch_folder();
-  RunPlan plan = plan_of_suite(asked.suite);
+  RunPlan plan = plan_of_suite(request.suite);
   set_timing(plan, std::nullopt);
   plan.campaign.folder = scratch.path();
   fs::create_directories(scratch.path() / "log");
   Kinds kinds;
-  for (const PlannedBenchmark& benchmark : planned_benchmarks(plan)) {
-    if (!asked.kinds.empty() && !asked.kinds.contains(benchmark.name)) continue;
+  for (const PlannedBenchmark& benchmark : plan_benchmarks(plan)) {
+    if (!request.kinds.empty() && !request.kinds.contains(benchmark.name)) continue;
     const bool ranks = benchmark.name == "collectives";
     (ranks ? kinds.together : kinds.alone).push_back(benchmark.name);
     (ranks ? kinds.cases_together : kinds.cases_alone) += benchmark.cases.size();
@@ -117,30 +117,30 @@ Turns plan_turns(double seconds, std::size_t cases) {
 
 class BurnRun {
  public:
-  explicit BurnRun(const Given& given)
-      : given_(given),
-        seconds_(duration("--for", *read_value(given, "for"))),
-        threads_(static_cast<int>(read_whole_number(given, "threads", 1, 1 << 20).value_or(1))),
-        gpus_(static_cast<int>(read_whole_number(given, "gpus", 1, 1024).value_or(0))),
-        asked_(parse_request(given)),
-        kinds_(list_kinds(asked_)),
-        folder_(folder_of_many(given, "assay burn")),
+  explicit BurnRun(const Arguments& arguments)
+      : arguments_(arguments),
+        seconds_(duration("--for", *read_value(arguments, "for"))),
+        threads_(static_cast<int>(read_whole_number(arguments, "threads", 1, 1 << 20).value_or(1))),
+        gpus_(static_cast<int>(read_whole_number(arguments, "gpus", 1, 1024).value_or(0))),
+        request_(parse_request(arguments)),
+        kinds_(list_kinds(request_)),
+        folder_(folder_of_many(arguments, "assay burn")),
         started_(utc_now()) {}
 
   int run() {
-    if (fs::exists(folder_ / "members") && !given_.contains("resume"))
+    if (fs::exists(folder_ / "members") && !arguments_.contains("resume"))
       throw InputError(fmt::format(
           "{} already holds a burn-in. Continue it with --resume, or choose another --out.",
           folder_.string()));
     fs::create_directories(folder_ / "members");
     const std::size_t cases = kinds_.cases_alone + kinds_.cases_together;
-    const bool jobs = given_.contains("launcher") && kinds_.cases_together > 0;
+    const bool jobs = arguments_.contains("launcher") && kinds_.cases_together > 0;
     const double part =
         jobs ? static_cast<double>(kinds_.cases_alone) / static_cast<double>(cases) : 1;
     try {
       if (kinds_.cases_alone > 0) burn_slots(part * seconds_);
       if (jobs) burn_ranks((1 - part) * seconds_);
-    } catch (const Interrupted& signal) {
+    } catch (const Interruption& signal) {
       stopped_ = fmt::format("stopped by {}: what was burnt until then is in the result",
                              strsignal(signal.signal));
     }
@@ -163,7 +163,8 @@ class BurnRun {
   };
 
   void say(const std::string& text) const {
-    if (read_talk(given_) != Talk::quiet) std::cerr << "assay burn: " << text << std::endl;
+    if (read_verbosity(arguments_) != Verbosity::quiet)
+      std::cerr << "assay burn: " << text << std::endl;
   }
 
   /// `assay run` of some benchmarks in a folder of its own.
@@ -171,8 +172,8 @@ class BurnRun {
                                  const std::vector<std::string>& benchmarks, const Turns& turns,
                                  std::size_t number) {
     turn_s_ = turns.seconds;
-    Given own;
-    own["SUITE"] = {asked_.suite};
+    Arguments own;
+    own["SUITE"] = {request_.suite};
     own["out"] = {(folder_ / "members" / name).string()};
     own["filter"] = {make_filter(benchmarks)};
     own["burn"] = {fmt::format("{}", turns.seconds)};
@@ -180,24 +181,26 @@ class BurnRun {
     own["max-time"] = {max_time};
     // Other seeds have other orders of the kinds: the cores do not all do the same at once.
     own["seed"] = {
-        std::to_string(read_whole_number(given_, "seed", 0, UINT64_MAX).value_or(1) + number)};
+        std::to_string(read_whole_number(arguments_, "seed", 0, UINT64_MAX).value_or(1) + number)};
     own["resume"] = own["no-ceilings"] = own["quiet"] = {""};
-    if (const auto more = read_seconds(given_, "timeout"))
+    if (const auto more = read_seconds(arguments_, "timeout"))
       own["timeout"] = {fmt::format("{}", turns.seconds + *more)};
-    if (given_.contains("allow-mixed")) own["allow-mixed"] = {""};
+    if (arguments_.contains("allow-mixed")) own["allow-mixed"] = {""};
     return words_of_run(own, {});
   }
 
   void burn_slots(double seconds) {
     const Temporary scratch = make_scratch_folder();
-    std::vector<Slot> slots = make_slots(given_, threads_, scratch.path(), "assay burn");
+    std::vector<Slot> slots = make_slots(arguments_, threads_, scratch.path(), "assay burn");
     if (gpus_ > 0) keep_slots_of_gpus(slots);
     const Turns turns = plan_turns(seconds, kinds_.cases_alone);
-    say(fmt::format(
-        "{} on {} of {}{}, {} of {:.3g} s each, into {}", counted(kinds_.cases_alone, "case"),
-        counted(slots.size(), "process", "es"), counted(static_cast<std::size_t>(threads_), "core"),
-        gpus_ > 0 ? fmt::format(" (of each node {}, with a GPU each)", gpus_) : "",
-        counted(static_cast<std::size_t>(turns.passes), "turn"), turns.seconds, folder_.string()));
+    say(fmt::format("{} on {} of {}{}, {} of {:.3g} s each, into {}",
+                    format_count(kinds_.cases_alone, "case"),
+                    format_count(slots.size(), "process", "es"),
+                    format_count(static_cast<std::size_t>(threads_), "core"),
+                    gpus_ > 0 ? fmt::format(" (of each node {}, with a GPU each)", gpus_) : "",
+                    format_count(static_cast<std::size_t>(turns.passes), "turn"), turns.seconds,
+                    folder_.string()));
     std::list<Member> members;
     for (const Slot& slot : slots) {
       slots_of_node_ = std::max(slots_of_node_, slot.number + 1);
@@ -221,7 +224,7 @@ class BurnRun {
       if (count < gpus_)
         throw InputError(fmt::format(
             "--gpus {}: {} has processors for {} only (--threads {}). Use fewer threads.", gpus_,
-            host, counted(static_cast<std::size_t>(count), "process", "es"), threads_));
+            host, format_count(static_cast<std::size_t>(count), "process", "es"), threads_));
     std::erase_if(slots, [&](const Slot& slot) { return slot.number >= gpus_; });
   }
 
@@ -229,9 +232,9 @@ class BurnRun {
     const Turns turns = plan_turns(seconds, kinds_.cases_together);
     std::vector<std::string> command = words("ranks", kinds_.together, turns, 0);
     for (const char* flag : {"launcher", "nodes"})
-      for (const std::string& value : read_values(given_, flag))
+      for (const std::string& value : read_values(arguments_, flag))
         command.insert(command.end(), {std::string("--") + flag, value});
-    const std::uint64_t ranks = read_whole_number(given_, "ranks-per-node", 1, 1'000'000)
+    const std::uint64_t ranks = read_whole_number(arguments_, "ranks-per-node", 1, 1'000'000)
                                     .value_or(std::max(1, slots_of_node_));
     command.insert(command.end(), {"--ranks-per-node", std::to_string(ranks)});
     std::list<Member> members;
@@ -246,15 +249,15 @@ class BurnRun {
     const auto begun = std::chrono::steady_clock::now();
     // It kills a case that has not begun, or not ended, after so long.
     const double of_case =
-        2 * (2 * turns.seconds + read_seconds(given_, "timeout").value_or(usual_timeout));
+        2 * (2 * turns.seconds + read_seconds(arguments_, "timeout").value_or(usual_timeout));
     const double most = seconds_of_start + of_case * static_cast<double>(cases) * turns.passes;
     try {
       while (!members.empty()) {
         constexpr std::chrono::milliseconds interval(200);
-        if (const int number = wait_for_signal(interval)) throw Interrupted{number};
+        if (const int number = wait_for_signal(interval)) throw Interruption{number};
         const bool late = seconds_since(begun) > most;
         members.remove_if([&](Member& member) {
-          const std::optional<Ended> ended = member.child.poll();
+          const std::optional<ProcessEnd> ended = member.child.poll();
           if (!ended && late) {
             member.child.kill(grace_of_runs);
             lose(member.name, fmt::format("was killed: it took longer than {:.0f} s", most));
@@ -267,7 +270,7 @@ class BurnRun {
           return true;
         });
       }
-    } catch (const Interrupted&) {
+    } catch (const Interruption&) {
       for (Member& member : members) member.child.kill(grace_of_runs);
       throw;
     }
@@ -335,9 +338,9 @@ class BurnRun {
     }
     RunHeader header = make_header(
         fmt::format("burn-{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(std::time(nullptr)), getpid()),
-        read_suite(find_suite(asked_.suite)).at("name"),
-        command_line("assay burn", {"SUITE"}, given_),
-        read_whole_number(given_, "seed", 0, UINT64_MAX).value_or(1), started_);
+        read_suite(find_suite(request_.suite)).at("name"),
+        command_line("assay burn", {"SUITE"}, arguments_),
+        read_whole_number(arguments_, "seed", 0, UINT64_MAX).value_or(1), started_);
     header.finished = utc_now();
     header.statistics = all.run.statistics;
     header.timing.burn = turn_s_;  // so that a row can be burnt in again
@@ -353,15 +356,15 @@ class BurnRun {
     if (!stopped_.empty()) std::cerr << "assay burn: " << stopped_ << ".\n";
     ExitCode code = exit_code(all.rows);
     if (!lost_.empty() || !missing_.empty() || !stopped_.empty())
-      code = gravest(code, ExitCode::failed);
-    write_end(folder_, ended_with(static_cast<int>(code)));
+      code = find_gravest(code, ExitCode::failed);
+    write_end(folder_, make_end_text(static_cast<int>(code)));
     return static_cast<int>(code);
   }
 
-  const Given& given_;
+  const Arguments& arguments_;
   double seconds_, turn_s_ = 0;
   int threads_, gpus_, slots_of_node_ = 0;
-  BurnRequest asked_;
+  BurnRequest request_;
   Kinds kinds_;
   fs::path folder_;
   std::string started_, stopped_;
@@ -372,10 +375,10 @@ class BurnRun {
 
 }  // namespace
 
-int run_burn(const Given& given) {
+int run_burn(const Arguments& arguments) {
   try {
-    return BurnRun(given).run();
-  } catch (const Interrupted& signal) {
+    return BurnRun(arguments).run();
+  } catch (const Interruption& signal) {
     std::cerr << fmt::format("assay burn: stopped by {} before anything was burnt in.\n",
                              strsignal(signal.signal));
     return static_cast<int>(ExitCode::failed);

@@ -50,8 +50,8 @@ std::vector<CacheLevel> cache_levels(const json& hardware, int threads) {
   return levels;
 }
 
-std::vector<CacheLevel> device_levels(const json& told) {
-  const json bytes = told.value("l2_bytes", json());
+std::vector<CacheLevel> device_levels(const json& software) {
+  const json bytes = software.value("l2_bytes", json());
   if (!bytes.is_number() || bytes == 0) return {};
   return {{"L2", bytes.get<double>()}};
 }

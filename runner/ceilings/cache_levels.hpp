@@ -22,7 +22,7 @@ std::vector<CacheLevel> cache_levels(const nlohmann::json& hardware, int threads
 /// The cache of a device that all of its processors share, from what its backend reports. Its inner
 /// caches are empty at the start of each kernel, so all data of a run come through the shared
 /// cache.
-std::vector<CacheLevel> device_levels(const nlohmann::json& told);
+std::vector<CacheLevel> device_levels(const nlohmann::json& software);
 
 /// The innermost level with a capacity of at least `bytes`.
 std::size_t find_level(double bytes, const std::vector<CacheLevel>& levels);

@@ -160,7 +160,7 @@ class Ceilings {
 /// that does most takes no less).
 double operations(const Row& row, const Ranks& ranks) {
   if (const auto done = operations_done(row)) return *done / ranks.sharers;
-  throw NoCeiling{fmt::format("how many operations {} did is not known", row.executed->algorithm)};
+  throw NoCeiling{fmt::format("how many operations {} did is not known", row.execution->algorithm)};
 }
 
 /// A bound by moving data: so many bytes from a level, all of those ranks that share it.
@@ -181,7 +181,7 @@ struct Traffic {
 /// its table may be known after the run alone.
 Traffic compute_traffic(const Row& row, const Ranks& ranks) {
   const double share = ranks.here / ranks.sharers;
-  const json passes = row.executed ? row.executed->rest.value("passes", json()) : json();
+  const json passes = row.execution ? row.execution->rest.value("passes", json()) : json();
   if (const auto size = row.problem.number("size"); size && passes.is_number())
     return {share * *size, passes};
   if (!row.problem.bytes) return {};
@@ -228,7 +228,7 @@ Peak find_peak(const Row& row, const Ceilings& ceilings) {
   std::string why = "it was not measured";
   std::optional<Rate> peak = ceilings.peak(precision, why);
   // A processor may compute 16-bit data in fp32; the row then says that it did so.
-  if (row.executed && row.executed->compute == "fp32" && precision != "fp32" &&
+  if (row.execution && row.execution->compute == "fp32" && precision != "fp32" &&
       precision != "fp64") {
     std::string ignored;
     const auto other = ceilings.peak("fp32", ignored);
@@ -285,15 +285,15 @@ RowCeiling make_ceiling(const Row& row, const std::vector<Bracket>& brackets,
   const std::vector<std::size_t> good(ceiling.brackets.begin(), ceiling.brackets.end());
   const Ranks ranks = read_ranks(row);
   const auto threads = static_cast<int>(row.number("threads").value_or(1));
-  const json told = backend_software(place, environment);
+  const json software = backend_software(place, environment);
   const std::vector<CacheLevel> levels =
       place.is_processor()
           ? cache_levels(environment.hardware, threads * static_cast<int>(ranks.here))
-          : device_levels(told);
-  const std::string device = device_name(told);
+          : device_levels(software);
+  const std::string device = device_name(software);
   const Ceilings ceilings(brackets, good, row, device, levels, ranks);
   const auto count_of_row = [&row](const char* name, const char* what) {
-    return counted(static_cast<std::size_t>(row.number(name).value_or(1)), what);
+    return format_count(static_cast<std::size_t>(row.number(name).value_or(1)), what);
   };
   if (ceilings.none())
     throw NoCeiling{fmt::format(

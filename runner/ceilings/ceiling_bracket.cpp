@@ -143,7 +143,7 @@ void add(CeilingPlan& plan, const CeilingPlan& other) {
   for (const auto& [start, needs] : other) plan[start].add(needs);
 }
 
-double timed_seconds(const CeilingPlan& plan) {
+double sum_timed_seconds(const CeilingPlan& plan) {
   std::size_t cases = 0;
   const auto count = [](const json& setting) {
     return setting.is_array() ? setting.size() : std::size_t{1};

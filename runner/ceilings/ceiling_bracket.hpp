@@ -44,7 +44,7 @@ CeilingPlan ceiling_plan(const std::vector<PlannedBenchmark>& benchmarks,
                          const nlohmann::json& hardware);
 void add(CeilingPlan& plan, const CeilingPlan& other);
 /// Upper limit for the timed iterations of one bracket, in seconds.
-double timed_seconds(const CeilingPlan& plan);
+double sum_timed_seconds(const CeilingPlan& plan);
 
 class CeilingMeter {
  public:

@@ -11,38 +11,39 @@
 
 namespace assay {
 
-void refuse_beside_ensemble(const Given& given) {
-  if (!given.contains("ensemble")) {
+void refuse_beside_ensemble(const Arguments& arguments) {
+  if (!arguments.contains("ensemble")) {
     for (const char* flag : {"search", "factor"})
-      if (given.contains(flag))
+      if (arguments.contains(flag))
         throw InputError(
             fmt::format("--{} needs --ensemble (the number of members). Give both.", flag));
     return;
   }
   refuse_flags(
-      given,
+      arguments,
       {"per-node", "pairs", "local-results", "against", "guard", "filter", "cases", "launches",
        "ranks", "ranks-per-node", "threads-per-rank", "bind", "hosts", "baseline"},
       "--ensemble", "its members have one process each, and are trained once");
-  if (read_values(given, "nodes").size() > 1)
+  if (read_values(arguments, "nodes").size() > 1)
     throw InputError("--nodes with several numbers cannot be used with --ensemble. Give one.");
-  if (given.contains("nodes") && !given.contains("launcher"))
+  if (arguments.contains("nodes") && !arguments.contains("launcher"))
     throw InputError("--nodes needs --launcher, which starts members on them. Give both.");
-  if (read_value(given, "search").value_or("random") != "halving" && given.contains("factor"))
+  if (read_value(arguments, "search").value_or("random") != "halving" &&
+      arguments.contains("factor"))
     throw InputError("--factor is of --search halving. Leave it out.");
 }
 
-EnsemblePlan ensemble_plan(const Given& given) {
+EnsemblePlan ensemble_plan(const Arguments& arguments) {
   constexpr std::uint64_t most_members = 100'000;
   EnsemblePlan plan;
   Ensemble& ensemble = plan.ensemble;
   const auto members =
-      static_cast<int>(read_whole_number(given, "ensemble", 1, most_members).value_or(1));
-  ensemble.search = read_choice(given, "search", {"random", "halving"});
-  ensemble.factor = static_cast<int>(read_whole_number(given, "factor", 2, 3).value_or(2));
-  plan.seed = read_whole_number(given, "seed", 0, UINT64_MAX).value_or(1);
+      static_cast<int>(read_whole_number(arguments, "ensemble", 1, most_members).value_or(1));
+  ensemble.search = read_choice(arguments, "search", {"random", "halving"});
+  ensemble.factor = static_cast<int>(read_whole_number(arguments, "factor", 2, 3).value_or(2));
+  plan.seed = read_whole_number(arguments, "seed", 0, UINT64_MAX).value_or(1);
   const std::filesystem::path file =
-      std::filesystem::absolute(find_suite(*read_value(given, "SUITE"))).lexically_normal();
+      std::filesystem::absolute(find_suite(*read_value(arguments, "SUITE"))).lexically_normal();
   plan.suite_file = file.string();
   plan.suite = read_suite(file);
   check_suite_names(plan.suite, file, executable_folder());

@@ -51,12 +51,12 @@ double unix_now() {
 ///   member    a member has ended (MemberRun)
 class EnsembleRun {
  public:
-  EnsembleRun(const Given& given, EnsemblePlan plan, std::vector<Slot> slots)
-      : given_(given),
+  EnsembleRun(const Arguments& arguments, EnsemblePlan plan, std::vector<Slot> slots)
+      : arguments_(arguments),
         plan_(std::move(plan)),
         ensemble_(plan_.ensemble),
-        walltime_(given),
-        folder_(folder_of_many(given, "--ensemble")),
+        walltime_(arguments),
+        folder_(folder_of_many(arguments, "--ensemble")),
         free_(std::move(slots)) {
     ensemble_.slots = static_cast<int>(free_.size());
   }
@@ -65,7 +65,8 @@ class EnsembleRun {
     fs::create_directories(folder_ / "members");
     begin();
     say(fmt::format("{} of {}, {} at once, into {}", ensemble_.search,
-                    counted(ensemble_.draws.size(), "member"), free_.size(), folder_.string()));
+                    format_count(ensemble_.draws.size(), "member"), free_.size(),
+                    folder_.string()));
     for (int rung = 0; rung < std::ssize(plan_.budgets); ++rung) {
       if (rung > 0 && !add_rung(rung)) break;
       run_rung(rung);
@@ -77,7 +78,7 @@ class EnsembleRun {
  private:
   /// A member at work.
   struct Working {
-    Working(MemberRun begun, Slot place, Written earlier, const std::vector<std::string>& command,
+    Working(MemberRun begun, Slot place, WriteTime earlier, const std::vector<std::string>& command,
             const std::string& log)
         : run(std::move(begun)),
           slot(std::move(place)),
@@ -85,12 +86,13 @@ class EnsembleRun {
           child(command, log + ".out.txt", log + ".err.txt") {}
     MemberRun run;
     Slot slot;
-    Written before;
+    WriteTime before;
     Child child;
   };
 
   void say(const std::string& text) const {
-    if (read_talk(given_) != Talk::quiet) std::cerr << "assay run: " << text << std::endl;
+    if (read_verbosity(arguments_) != Verbosity::quiet)
+      std::cerr << "assay run: " << text << std::endl;
   }
 
   json plan_event() const {
@@ -111,7 +113,7 @@ class EnsembleRun {
     json now = plan_event();
     started_ = utc_now();
     const bool any = fs::exists(file);
-    if (any && !given_.contains("resume"))
+    if (any && !arguments_.contains("resume"))
       throw InputError(
           fmt::format("{} already holds an ensemble. Continue it with --resume, or choose another "
                       "--out.",
@@ -132,7 +134,7 @@ class EnsembleRun {
   void expect_same(const json& before, const json& now) const {
     for (const auto& [name, value] : now.items()) {
       const bool machine = name == "hardware" || name == "software";
-      if (before.at(name) == value || (machine && given_.contains("allow-mixed"))) continue;
+      if (before.at(name) == value || (machine && arguments_.contains("allow-mixed"))) continue;
       throw InputError(fmt::format(
           "cannot resume {} (its {} differs). Use the same{}, or another --out.", folder_.string(),
           name == "draws" ? "number of members" : name, machine ? ", or give --allow-mixed" : ""));
@@ -160,12 +162,12 @@ class EnsembleRun {
   /// target before. A resumed run repeats a row that failed.
   bool is_done(int member, int rung) {
     for (int i = 0; i <= rung; ++i) {
-      const LeftRun left = left_run(member_folder(member, i), {});
+      const RunRemains left = read_run_remains(member_folder(member, i), {});
       if (!left.result) continue;
       for (const Row& row : left.result->rows) {
         expect_one_quality(member, row);
         if (i == rung && !may_be_repeated(row)) return true;
-        const auto end = reached_by(row, i, ensemble_.target);
+        const auto end = find_reaching_epoch(row, i, ensemble_.target);
         if (i < rung && end && end->reached) return true;
       }
     }
@@ -183,7 +185,7 @@ class EnsembleRun {
       while (!waiting_.empty() || !working_.empty()) {
         while (!waiting_.empty() && !free_.empty()) start_next();
         constexpr std::chrono::milliseconds interval(100);
-        if (const int number = wait_for_signal(interval)) throw Interrupted{number};
+        if (const int number = wait_for_signal(interval)) throw Interruption{number};
         working_.remove_if([this](Working& member) { return has_ended(member); });
       }
     } catch (...) {
@@ -194,7 +196,7 @@ class EnsembleRun {
   }
 
   void start_next() {
-    const auto left = walltime_.left();
+    const auto left = walltime_.left_seconds();
     if (left && *left == 0) {
       out_of_time_ = true;
       waiting_.clear();
@@ -205,7 +207,7 @@ class EnsembleRun {
     const Slot slot = free_.front();
     free_.erase(free_.begin());
     const fs::path place = member_folder(member, rung);
-    const Written before = before_run(place);
+    const WriteTime before = prepare_folder_of_run(place);
     const std::vector<std::string> command = make_command(member, rung, slot, left);
     working_.emplace_back(MemberRun{member, rung, unix_now(), 0, slot.host, slot.number, ""}, slot,
                           before, command, (folder_ / "log" / make_name(member, rung)).string());
@@ -232,7 +234,7 @@ class EnsembleRun {
             plan_.suite,
             {member_group(plan_.group, plan_.given_draws[static_cast<std::size_t>(member)],
                           {plan_.budgets[static_cast<std::size_t>(rung)], checkpoint, rung > 0})}));
-    Given own = given_;
+    Arguments own = arguments_;
     own["SUITE"] = {suite.string()};
     own["out"] = {place.string()};
     own["resume"] = own["no-ceilings"] = own["quiet"] = {""};
@@ -247,12 +249,12 @@ class EnsembleRun {
 
   /// Takes the result of a member whose process has ended.
   bool has_ended(Working& member) {
-    const std::optional<Ended> ended = member.child.poll();
+    const std::optional<ProcessEnd> ended = member.child.poll();
     if (!ended) return false;
     MemberRun& run = member.run;
     run.ended_unix_s = unix_now();
     member.child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
-    const LeftRun left = left_run(member_folder(run.member, run.rung), member.before);
+    const RunRemains left = read_run_remains(member_folder(run.member, run.rung), member.before);
     if (!left.result || left.result->rows.empty()) run.missing = missing_text(run, *ended);
     if (left.result)
       for (const Row& row : left.result->rows) expect_one_quality(run.member, row);
@@ -277,7 +279,7 @@ class EnsembleRun {
   }
 
   /// Why a process that has ended has left no row.
-  std::string missing_text(const MemberRun& run, const Ended& ended) {
+  std::string missing_text(const MemberRun& run, const ProcessEnd& ended) {
     if (!ended.signalled && ended.code == static_cast<int>(ExitCode::incomparable)) {
       out_of_time_ = true;
       return fmt::format("its process {}: no time was left", ended.text());
@@ -286,13 +288,13 @@ class EnsembleRun {
                        read_tail(folder_ / "log" / (make_name(run.member, run.rung) + ".err.txt")));
   }
 
-  void tell(const MemberRun& run, const LeftRun& left) const {
+  void tell(const MemberRun& run, const RunRemains& left) const {
     std::string text = "missing: " + run.missing;
     if (left.result && !left.result->rows.empty()) {
       const Row& row = left.result->rows.back();
-      const auto end = reached_by(row, run.rung, ensemble_.target);
+      const auto end = find_reaching_epoch(row, run.rung, ensemble_.target);
       text = end ? fmt::format("{:.4f} after {}", end->quality,
-                               counted(static_cast<std::size_t>(end->epochs), "epoch"))
+                               format_count(static_cast<std::size_t>(end->epochs), "epoch"))
                  : find_state(row);
     }
     say(fmt::format("[rung {} of {}] member {}: {} ({:.3g} s)", run.rung + 1, plan_.budgets.size(),
@@ -302,7 +304,7 @@ class EnsembleRun {
   void read_results(MemberResults& results) const {
     for (int rung = 0; rung < std::ssize(ensemble_.rungs); ++rung)
       for (const int member : ensemble_.rungs[static_cast<std::size_t>(rung)].members)
-        if (LeftRun left = left_run(member_folder(member, rung), {}); left.result)
+        if (RunRemains left = read_run_remains(member_folder(member, rung), {}); left.result)
           results.add(member, std::move(*left.result));
   }
 
@@ -310,29 +312,30 @@ class EnsembleRun {
     MemberResults results;
     read_results(results);
     ensemble_.summary = summarise(ensemble_, results.rows());
-    RunHeader header = make_header(
-        fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan_.group.benchmark,
-                    fmt::gmtime(std::time(nullptr)), getpid()),
-        plan_.suite.at("name"), command_line("assay run", {"SUITE"}, given_), plan_.seed, started_);
+    RunHeader header =
+        make_header(fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan_.group.benchmark,
+                                fmt::gmtime(std::time(nullptr)), getpid()),
+                    plan_.suite.at("name"), command_line("assay run", {"SUITE"}, arguments_),
+                    plan_.seed, started_);
     header.finished = utc_now();
     header.resumed = ensemble_.sessions - 1;
-    const auto site = given_site(given_);
+    const auto site = find_site(arguments_);
     const RunResult result =
         results.write(header, ensemble_, site ? site->system : "", folder_ / "result.json");
-    const Findings mixed = given_.contains("allow-mixed") ? Findings{} : find_mixed(result);
+    const Findings mixed = arguments_.contains("allow-mixed") ? Findings{} : find_mixed(result);
     std::cout << ensemble_table(ensemble_, false, false)
               << fmt::format("\nresult: {}/result.json\n", folder_.string()) << mixed.text
               << std::flush;
-    ExitCode code = gravest(exit_code(result.rows), mixed.code);
+    ExitCode code = find_gravest(exit_code(result.rows), mixed.code);
     for (const auto* members : {&ensemble_.summary.unranked, &ensemble_.summary.stopped})
       for (const UnrankedMember& member : *members)
         if (member.state == "missing")
-          code = gravest(code, out_of_time_ ? ExitCode::incomparable : ExitCode::failed);
-    write_end(folder_, ended_with(static_cast<int>(code)));
+          code = find_gravest(code, out_of_time_ ? ExitCode::incomparable : ExitCode::failed);
+    write_end(folder_, make_end_text(static_cast<int>(code)));
     return static_cast<int>(code);
   }
 
-  const Given& given_;
+  const Arguments& arguments_;
   EnsemblePlan plan_;
   Ensemble ensemble_;
   Walltime walltime_;
@@ -350,28 +353,29 @@ std::string rung_text(const EnsemblePlan& plan) {
   std::vector<std::string> epochs;
   for (const std::int64_t budget : plan.budgets) epochs.push_back(std::to_string(budget));
   return fmt::format(
-      "{} train {} epochs{}\n", counted(plan.ensemble.draws.size(), "member"), join(epochs, ", "),
+      "{} train {} epochs{}\n", format_count(plan.ensemble.draws.size(), "member"),
+      join(epochs, ", "),
       epochs.size() > 1 ? fmt::format(", 1 in {} of them continues each time", plan.ensemble.factor)
                         : "");
 }
 
 }  // namespace
 
-int run_ensemble(const Given& given) {
-  EnsemblePlan plan = ensemble_plan(given);
-  if (given.contains("list") || given.contains("dry-run")) {
+int run_ensemble(const Arguments& arguments) {
+  EnsemblePlan plan = ensemble_plan(arguments);
+  if (arguments.contains("list") || arguments.contains("dry-run")) {
     std::cout << member_list(plan.ensemble);
-    if (given.contains("dry-run")) std::cout << rung_text(plan) << "Nothing was run.\n";
+    if (arguments.contains("dry-run")) std::cout << rung_text(plan) << "Nothing was run.\n";
     return static_cast<int>(ExitCode::ok);
   }
   const Temporary scratch = make_scratch_folder();
-  std::vector<Slot> slots = make_slots(given, plan.group.threads, scratch.path());
-  EnsembleRun run(given, std::move(plan), std::move(slots));
+  std::vector<Slot> slots = make_slots(arguments, plan.group.threads, scratch.path());
+  EnsembleRun run(arguments, std::move(plan), std::move(slots));
   constexpr const char* go_on =
       "Members that have ended are kept; continue with the same command and --resume.\n";
   try {
     return run.run();
-  } catch (const Interrupted& signal) {
+  } catch (const Interruption& signal) {
     std::cerr << fmt::format("assay run: stopped by {}. {}", strsignal(signal.signal), go_on);
   } catch (const std::system_error& error) {  // a full disk
     std::cerr << fmt::format("assay run: cannot continue ({}). {}", error.what(), go_on);
@@ -379,11 +383,11 @@ int run_ensemble(const Given& given) {
   return static_cast<int>(ExitCode::failed);
 }
 
-int run_as_member(Given given, const RunOfMember& run) {
-  bind_to_slot(*read_value(given, "as-member"));
+int run_as_member(Arguments arguments, const RunOfMember& run) {
+  bind_to_slot(*read_value(arguments, "as-member"));
   forget_launcher();
-  given.erase("as-member");
-  return run(given);
+  arguments.erase("as-member");
+  return run(arguments);
 }
 
 }  // namespace assay

@@ -16,7 +16,7 @@ namespace assay {
 
 /// InputError for --search and --factor without --ensemble, and for flags that an ensemble does not
 /// have.
-void refuse_beside_ensemble(const Given& given);
+void refuse_beside_ensemble(const Arguments& arguments);
 
 /// Everything that determines an ensemble.
 struct EnsemblePlan {
@@ -29,16 +29,16 @@ struct EnsemblePlan {
   std::vector<std::int64_t> budgets{};
 };
 /// InputError for an invalid suite, number, name or value.
-EnsemblePlan ensemble_plan(const Given& given);
+EnsemblePlan ensemble_plan(const Arguments& arguments);
 
 /// Trains the members and writes OUT/result.json. Prints the ranking. Returns the exit code: that
 /// of the rows; 6 if no time was left for a member; 7 if one has left no result.
-int run_ensemble(const Given& given);
+int run_ensemble(const Arguments& arguments);
 
 /// Runs a suite.
-using RunOfMember = std::function<int(const Given&)>;
+using RunOfMember = std::function<int(const Arguments&)>;
 /// The process of one member: bound to its slot, without the environment variables of the launcher.
-int run_as_member(Given given, const RunOfMember& run);
+int run_as_member(Arguments arguments, const RunOfMember& run);
 
 /// The rows of the members' results in one result.
 class MemberResults {

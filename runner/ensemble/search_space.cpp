@@ -76,7 +76,7 @@ double uniform(std::uint64_t seed, const std::string& name, int member) {
   return (values(member) + 1) / 2;
 }
 
-std::string drawn(const json& values, double at) {
+std::string draw_value(const json& values, double at) {
   if (values.is_array())
     return value_text(values[static_cast<std::size_t>(at * static_cast<double>(values.size()))]);
   const std::string form = values.begin().key();
@@ -130,7 +130,8 @@ std::vector<Draw> draw_members(const json& space, int count, std::uint64_t seed)
   std::vector<Draw> draws(static_cast<std::size_t>(count));
   for (int member = 0; member < count; ++member)
     for (const auto& [name, values] : space.items())
-      draws[static_cast<std::size_t>(member)][name] = drawn(values, uniform(seed, name, member));
+      draws[static_cast<std::size_t>(member)][name] =
+          draw_value(values, uniform(seed, name, member));
   return draws;
 }
 
@@ -166,7 +167,7 @@ json make_suite(const json& suite, json groups) {
 
 void check_space(const std::filesystem::path& file, const std::filesystem::path& executable) {
   const Temporary scratch = make_scratch_folder();
-  listed_cases(executable, file, {}, scratch.path() / "suite", std::chrono::minutes(1));
+  read_listing(executable, file, {}, scratch.path() / "suite", std::chrono::minutes(1));
 }
 
 CanonicalMembers canonical_members(const json& suite, const SearchGroup& group,
@@ -186,7 +187,7 @@ CanonicalMembers canonical_members(const json& suite, const SearchGroup& group,
   const std::filesystem::path file = scratch.path() / "members.json";
   write_json(file, make_suite(suite, groups));
   const Listing listing =
-      listed_cases(executable, file, {}, scratch.path() / "list", std::chrono::minutes(1));
+      read_listing(executable, file, {}, scratch.path() / "list", std::chrono::minutes(1));
   std::map<std::string, const Case*> cases;  // by note
   for (const Case& member : listing.cases) {
     if (!cases.emplace(member.note, &member).second)

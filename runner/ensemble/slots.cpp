@@ -36,7 +36,7 @@ constexpr int most_processors = 1 << 20;
 std::vector<std::vector<int>> cores_here() {
   std::map<std::string, std::vector<int>> by_core;
   std::vector<std::string> order;
-  for (const int number : environment::allowed_processors()) {
+  for (const int number : environment::list_allowed_processors()) {
     std::string core = readable_text(
         fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", number));
     if (core.empty()) core = std::to_string(number);
@@ -55,7 +55,8 @@ void add_slots(const std::string& host, std::size_t cores, int threads,
   if (count == 0)
     throw InputError(fmt::format(
         "a process has {} (key threads of the suite, or --threads), but {} has {}. Use fewer.",
-        counted(static_cast<std::size_t>(threads), "thread"), host, counted(cores, "core")));
+        format_count(static_cast<std::size_t>(threads), "thread"), host,
+        format_count(cores, "core")));
   for (int number = 0; number < count; ++number) slots.push_back({host, number, launcher});
 }
 
@@ -84,24 +85,24 @@ void bind_to_gpu(std::size_t number) {
 
 }  // namespace
 
-std::vector<Slot> make_slots(const Given& given, int threads, const fs::path& log,
+std::vector<Slot> make_slots(const Arguments& arguments, int threads, const fs::path& log,
                              const std::string& what) {
   std::vector<Slot> slots;
-  if (!given.contains("launcher")) {
+  if (!arguments.contains("launcher")) {
     add_slots(host_here(), cores_here().size(), threads, {}, slots);
     return slots;
   }
-  const Launcher launcher = named_launcher(given, what);
+  const Launcher launcher = read_launcher(arguments, what);
   constexpr std::chrono::seconds patience(120);
-  const std::size_t allocated = launcher.allocated_nodes(log / "nodes").size();
+  const std::size_t allocated = launcher.list_allocated_nodes(log / "nodes").size();
   std::vector<std::string> command =
-      launcher.one_per_node(read_whole_number(given, "nodes", 1, 1'000'000)
+      launcher.one_per_node(read_whole_number(arguments, "nodes", 1, 1'000'000)
                                 .value_or(std::max<std::size_t>(1, allocated)));
   command.insert(command.end(), {(executable_folder() / "assay").string(), "placement"});
   const FinishedCommand placement = finish_command(command, log / "placement", patience);
   // Slots are in the order of their names: equal allocations have equal slots.
   std::map<std::string, PlacedProcess> nodes;
-  for (PlacedProcess& node : placed_processes(placement.output)) nodes[node.host] = node;
+  for (PlacedProcess& node : read_placed_processes(placement.output)) nodes[node.host] = node;
   for (const auto& [host, node] : nodes) {
     if (same_host(host, host_here())) {
       add_slots(host, cores_here().size(), threads, {}, slots);
@@ -130,7 +131,7 @@ void bind_to_slot(const std::string& slot) {
   const std::vector<std::vector<int>> cores = cores_here();
   if ((number + 1) * threads > cores.size())
     throw CaseError(fmt::format("slot {} of {} does not exist here: there are {}.", number,
-                                counted(threads, "core"), counted(cores.size(), "core")));
+                                format_count(threads, "core"), format_count(cores.size(), "core")));
   std::vector<int> chosen;
   for (std::size_t core = number * threads; core < (number + 1) * threads; ++core)
     chosen.insert(chosen.end(), cores[core].begin(), cores[core].end());

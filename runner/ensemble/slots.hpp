@@ -19,7 +19,8 @@ struct Slot {
 /// The slots of this host, or of the nodes of --launcher, for members of `threads` threads.
 /// InputError if a node has fewer cores, or the launcher cannot choose nodes. CaseError if no node
 /// answers. `log`: folder for the launcher's output. `what`: needs slots, for messages.
-std::vector<Slot> make_slots(const Given& given, int threads, const std::filesystem::path& log,
+std::vector<Slot> make_slots(const Arguments& arguments, int threads,
+                             const std::filesystem::path& log,
                              const std::string& what = "--ensemble");
 
 /// Binds this process, and those that it will start, to the cores of a slot: "2/4" is the third

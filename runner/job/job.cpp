@@ -82,7 +82,7 @@ std::string active_state(const std::string& answer, const std::vector<std::strin
 /// row, ends the waiting: the result's folder tells what the job has done.
 void follow(const Launcher& launcher, const std::string& number, const fs::path& scratch) {
   const BatchSystem& system = batch_system(launcher);
-  const std::vector<std::string> question = launcher.filled(system.state, {{"job", number}});
+  const std::vector<std::string> question = launcher.fill(system.state, {{"job", number}});
   std::string last;
   for (int silent = 0; silent < 3;) {
     try {
@@ -95,7 +95,7 @@ void follow(const Launcher& launcher, const std::string& number, const fs::path&
       // Batch systems fail a question about a job that they have forgotten.
       if (++silent == 3) std::cerr << fmt::format("assay job: job {}: {}\n", number, error.what());
     }
-    if (const int signal = wait_for_signal(between_questions)) throw Interrupted{signal};
+    if (const int signal = wait_for_signal(between_questions)) throw Interruption{signal};
   }
 }
 
@@ -105,7 +105,7 @@ std::string job_script(const Launcher& launcher, const Job& job) {
   check_folder(job.folder);
   std::string script;
   for (const std::string& line :
-       launcher.filled(batch_system(launcher).script, make_placeholders(job)))
+       launcher.fill(batch_system(launcher).script, make_placeholders(job)))
     script += line + "\n";
   script += "# Written by `assay job`. Submitted again, it runs only what is missing or failed.\n";
   // Some batch systems start a job in the home folder, where relative names lead nowhere.
@@ -119,7 +119,7 @@ std::string job_script(const Launcher& launcher, const Job& job) {
 std::string submit_and_follow(const Launcher& launcher, const fs::path& script,
                               const fs::path& scratch) {
   const BatchSystem& system = batch_system(launcher);
-  std::vector<std::string> command = launcher.filled(system.submit, {{"script", script.string()}});
+  std::vector<std::string> command = launcher.fill(system.submit, {{"script", script.string()}});
   if (system.script_on_stdin)
     command = {"/bin/sh", "-c", "exec " + join(command, " ") + " <\"$1\"", "submit",
                script.string()};

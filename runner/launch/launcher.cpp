@@ -67,11 +67,12 @@ void check_variables(const json& document, const fs::path& file) {
     throw InputError(fmt::format(
         "{} at {}: found \"{}{}\", expected the name of an environment variable (letters, digits "
         "and _, at most {}).",
-        file.string(), place, escaped(name.substr(0, 60)), name.size() > 60 ? "…" : "", longest));
+        file.string(), place, escape_controls(name.substr(0, 60)), name.size() > 60 ? "…" : "",
+        longest));
   }
 }
 
-std::string filled_text(std::string text, const Placeholders& values, const std::string& whose) {
+std::string fill_text(std::string text, const Placeholders& values, const std::string& whose) {
   std::string result;
   std::size_t start = 0;
   for (const auto& [name, at] : placeholders_in(text)) {
@@ -134,17 +135,17 @@ bool Launcher::is_name(const std::string& text) {
   return std::find(known.begin(), known.end(), text) != known.end();
 }
 
-fs::path named_file(const std::string& kind, const std::string& name_or_file,
-                    const fs::path& folder) {
+fs::path find_named_file(const std::string& kind, const std::string& name_or_file,
+                         const fs::path& folder) {
   if (name_or_file.ends_with(".json")) return fs::absolute(name_or_file);
   const std::vector<std::string> known = json_names(folder);
   if (std::find(known.begin(), known.end(), name_or_file) == known.end())
-    throw InputError(unknown_name(kind, name_or_file, known));
+    throw InputError(explain_unknown_name(kind, name_or_file, known));
   return folder / (name_or_file + ".json");
 }
 
 Launcher Launcher::load(const std::string& name_or_file) {
-  const fs::path file = named_file("launcher", name_or_file, data_folder(launchers_folder));
+  const fs::path file = find_named_file("launcher", name_or_file, data_folder(launchers_folder));
   const json document = read_checked(file, "launcher");
   check_variables(document, file);
   Content content;
@@ -167,7 +168,7 @@ void Launcher::check_placeholders() const {
                                             source.find("\"" + name + "\"", from), source.size()});
         const auto line = 1 + std::ranges::count(std::string_view(source).substr(0, place), '\n');
         throw InputError(fmt::format("{}: line {}: {}", file_.string(), line,
-                                     unknown_name("placeholder", name, valid)));
+                                     explain_unknown_name("placeholder", name, valid)));
       }
   };
   const auto find_place = [&](const std::string& key, std::size_t from) {
@@ -182,17 +183,16 @@ void Launcher::check_placeholders() const {
   check(content_.job->state, job_placeholders, find_place("state", job));
 }
 
-std::vector<std::string> Launcher::filled(const Template& pattern,
-                                          const Placeholders& values) const {
+std::vector<std::string> Launcher::fill(const Template& pattern, const Placeholders& values) const {
   std::vector<std::string> result;
   for (const TemplatePart& part : pattern) {
     if (part.with.empty()) {
-      result.push_back(filled_text(part.text, values, name()));
+      result.push_back(fill_text(part.text, values, name()));
       continue;
     }
     const auto value = values.find(part.with);
     const bool has_value = value != values.end() && !value->second.empty();
-    for (std::string& word : filled(has_value ? part.words : part.otherwise, values))
+    for (std::string& word : fill(has_value ? part.words : part.otherwise, values))
       result.push_back(std::move(word));
   }
   return result;
@@ -210,17 +210,17 @@ std::vector<std::string> Launcher::command(const ProcessShape& shape) const {
     if (word == content_.binding.end()) {
       std::vector<std::string> valid;
       for (const auto& [value, its_word] : content_.binding) valid.push_back(value);
-      throw InputError(unknown_name("binding of the launcher " + name(), bind, valid));
+      throw InputError(explain_unknown_name("binding of the launcher " + name(), bind, valid));
     }
     bind = word->second;
   }
   const std::uint64_t ranks = shape.all_ranks() != 0 ? shape.all_ranks() : shape.nodes;
-  return filled(pattern, {{"ranks", number_or_none(ranks == 0 ? 1 : ranks)},
-                          {"nodes", number_or_none(shape.nodes)},
-                          {"ranks_per_node", number_or_none(shape.ranks_per_node)},
-                          {"threads", number_or_none(shape.threads)},
-                          {"bind", bind},
-                          {"hosts", shape.hosts}});
+  return fill(pattern, {{"ranks", number_or_none(ranks == 0 ? 1 : ranks)},
+                        {"nodes", number_or_none(shape.nodes)},
+                        {"ranks_per_node", number_or_none(shape.ranks_per_node)},
+                        {"threads", number_or_none(shape.threads)},
+                        {"bind", bind},
+                        {"hosts", shape.hosts}});
 }
 
 void Launcher::expect_choice_of_nodes(const std::string& flag) const {
@@ -245,7 +245,7 @@ std::vector<std::string> Launcher::one_per_node(std::uint64_t nodes) const {
     throw InputError(
         fmt::format("the launcher {} can use one node, not {} ({}). Choose another: {}.", name(),
                     nodes, description(), join(names(), ", ")));
-  return filled(*content_.one_per_node, {{"nodes", std::to_string(nodes)}});
+  return fill(*content_.one_per_node, {{"nodes", std::to_string(nodes)}});
 }
 
 void Launcher::expect_allocation() const {
@@ -256,7 +256,7 @@ void Launcher::expect_allocation() const {
         name(), allocation->variable, allocation->how));
 }
 
-std::vector<std::string> Launcher::allocated_nodes(const fs::path& scratch) const {
+std::vector<std::string> Launcher::list_allocated_nodes(const fs::path& scratch) const {
   const auto unavailable = [](const std::string& why) {
     return CaseError(fmt::format("the names of the allocated nodes are unavailable ({}).", why));
   };

@@ -67,8 +67,8 @@ struct Allocation {
 
 /// The JSON file NAME.json in `folder`, or the file that `name_or_file` is if it ends in .json.
 /// InputError with the nearest name of a `kind` if there is none.
-std::filesystem::path named_file(const std::string& kind, const std::string& name_or_file,
-                                 const std::filesystem::path& folder);
+std::filesystem::path find_named_file(const std::string& kind, const std::string& name_or_file,
+                                      const std::filesystem::path& folder);
 
 class Launcher {
  public:
@@ -95,12 +95,12 @@ class Launcher {
   std::vector<std::string> one_per_node(std::uint64_t nodes) const;
   /// The lines or words of a template of this file, with the values in place of the placeholders.
   /// InputError for a placeholder without a value.
-  std::vector<std::string> filled(const Template& pattern, const Placeholders& values) const;
+  std::vector<std::string> fill(const Template& pattern, const Placeholders& values) const;
   /// InputError if the launcher needs an allocation of nodes and this process runs outside of one.
   void expect_allocation() const;
   /// The names of the allocated nodes; empty if the launcher file has no command that lists them.
   /// CaseError if that command fails.
-  std::vector<std::string> allocated_nodes(const std::filesystem::path& scratch) const;
+  std::vector<std::string> list_allocated_nodes(const std::filesystem::path& scratch) const;
 
   /// The content of the file.
   struct Content {

@@ -35,7 +35,7 @@ std::string name_place(const PlacedProcess& process) {
   return fmt::format("rank {} on {}", process.rank, process.host);
 }
 
-std::string requested(std::uint64_t count) {
+std::string request_text(std::uint64_t count) {
   return fmt::format("{} {} requested", count, by_count(count, "was", "were"));
 }
 
@@ -62,30 +62,31 @@ std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProces
 std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
   const std::uint64_t ranks = shape.all_ranks();
   if (ranks != 0 && processes.size() != ranks)
-    return fmt::format("{} {} started, {}", counted(processes.size(), "process", "es"),
-                       by_count(processes.size(), "was", "were"), requested(ranks));
+    return fmt::format("{} {} started, {}", format_count(processes.size(), "process", "es"),
+                       by_count(processes.size(), "was", "were"), request_text(ranks));
   std::set<int> numbers;
   for (const PlacedProcess& process : processes) {
     if (process.size != static_cast<int>(processes.size()))
       return fmt::format(
           "{} found {}, not {}: the environment variables of the launcher are unknown "
           "(processes read them from the \"variables\" of the files in {})",
-          name_place(process), counted(static_cast<std::size_t>(process.size), "process", "es"),
-          processes.size(), data_folder("scripts/launchers").string());
+          name_place(process),
+          format_count(static_cast<std::size_t>(process.size), "process", "es"), processes.size(),
+          data_folder("scripts/launchers").string());
     if (!numbers.insert(process.rank).second)
       return fmt::format("two processes have the rank {}", process.rank);
   }
   if (std::string fault = host_fault(shape, processes); !fault.empty()) return fault;
   const auto hosts = by_host(processes);
   if (shape.nodes != 0 && hosts.size() != shape.nodes)
-    return fmt::format("the processes are on {}, {}", counted(hosts.size(), "node"),
-                       requested(shape.nodes));
+    return fmt::format("the processes are on {}, {}", format_count(hosts.size(), "node"),
+                       request_text(shape.nodes));
   if (shape.ranks_per_node != 0)
     for (const auto& [host, theirs] : hosts)
       if (theirs.size() != shape.ranks_per_node)
-        return fmt::format("{} {} on {}, {}", counted(theirs.size(), "process", "es"),
+        return fmt::format("{} {} on {}, {}", format_count(theirs.size(), "process", "es"),
                            by_count(theirs.size(), "is", "are"), host,
-                           requested(shape.ranks_per_node));
+                           request_text(shape.ranks_per_node));
   return "";
 }
 
@@ -107,7 +108,7 @@ std::string binding_fault(const ProcessShape& shape, const PlacedProcess& proces
   return "";
 }
 
-std::string shared_core_fault(const std::vector<PlacedProcess>& processes) {
+std::string core_sharing_fault(const std::vector<PlacedProcess>& processes) {
   for (const auto& [host, theirs] : by_host(processes)) {
     std::map<int, int> owner;
     for (const PlacedProcess* process : theirs)
@@ -120,7 +121,7 @@ std::string shared_core_fault(const std::vector<PlacedProcess>& processes) {
 }
 
 /// Bound to a NUMA node or socket, ranks may share its cores, but not be more than these.
-std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
+std::string crowding_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
   for (const auto& [host, theirs] : by_host(processes)) {
     std::set<int> cores;
     for (const PlacedProcess* process : theirs)
@@ -128,17 +129,17 @@ std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedPro
     const std::size_t threads = std::max<std::uint64_t>(1, shape.threads),
                       wanted = theirs.size() * threads;
     if (cores.size() < wanted)
-      return fmt::format("the {} on {} may use {} together ({}), {}",
-                         counted(theirs.size(), "rank"), host, counted(cores.size(), "core"),
-                         fmt::join(cores, ","), requested(wanted));
+      return fmt::format(
+          "the {} on {} may use {} together ({}), {}", format_count(theirs.size(), "rank"), host,
+          format_count(cores.size(), "core"), fmt::join(cores, ","), request_text(wanted));
     // No part may be crowded while another one is spared.
     std::map<std::vector<int>, std::size_t> ranks;
     for (const PlacedProcess* process : theirs) ++ranks[process->cores];
     for (const auto& [part, count] : ranks)
       if (part.size() < count * threads)
-        return fmt::format("{} on {} are bound to the same {} ({}), {}", counted(count, "rank"),
-                           host, counted(part.size(), "core"), fmt::join(part, ","),
-                           requested(count * threads));
+        return fmt::format("{} on {} are bound to the same {} ({}), {}",
+                           format_count(count, "rank"), host, format_count(part.size(), "core"),
+                           fmt::join(part, ","), request_text(count * threads));
   }
   return "";
 }
@@ -156,22 +157,22 @@ std::string make_line(const PlacedProcess& process) {
   return mark + write_fields(process).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-std::vector<PlacedProcess> placed_processes(const std::string& output) {
+std::vector<PlacedProcess> read_placed_processes(const std::string& output) {
   std::vector<PlacedProcess> processes;
   for (const std::string& line : split(output, '\n')) {
     const std::size_t at = line.find(mark);
     if (at == std::string::npos) continue;
     try {
-      const json told = json::parse(line.substr(at + std::string(mark).size()));
+      const json fields_of_rank = json::parse(line.substr(at + std::string(mark).size()));
       PlacedProcess process;
       const json fields = write_fields(process);
       // A process that leaves a field out has not looked for this fault.
       if (!std::all_of(fields.items().begin(), fields.items().end(), [&](const auto& field) {
-            return told.contains(field.key()) &&
-                   (!told[field.key()].is_null() || field.value().is_null());
+            return fields_of_rank.contains(field.key()) &&
+                   (!fields_of_rank[field.key()].is_null() || field.value().is_null());
           }))
         continue;
-      read_fields(told, process);
+      read_fields(fields_of_rank, process);
       processes.push_back(std::move(process));
     } catch (const json::exception&) {  // torn: the process then counts as missing
     }
@@ -179,8 +180,8 @@ std::vector<PlacedProcess> placed_processes(const std::string& output) {
   return processes;
 }
 
-PlacedProcess placed_here(int threads, const std::string& device) {
-  const Launched start = launched();
+PlacedProcess locate_process(int threads, const std::string& device) {
+  const LaunchInfo start = read_launch_info();
   const Binding binding = binding_of_process();
   return {host_here(),
           start.rank,
@@ -201,15 +202,15 @@ std::string placement_fault(const ProcessShape& shape,
       return fmt::format("{}: {}", name_place(process), process.device_fault);
     if (!process.threads_fault.empty())
       return fmt::format("{} cannot have {}: {}", name_place(process),
-                         counted(shape.threads, "thread"), process.threads_fault);
+                         format_count(shape.threads, "thread"), process.threads_fault);
     if (shape.threads != 0 && !process.cores.empty() && process.cores.size() < shape.threads)
       return fmt::format("{} may use {} ({}), {}", name_place(process),
-                         counted(process.cores.size(), "core"), fmt::join(process.cores, ","),
-                         requested(shape.threads));
+                         format_count(process.cores.size(), "core"), fmt::join(process.cores, ","),
+                         request_text(shape.threads));
     if (std::string fault = binding_fault(shape, process); !fault.empty()) return fault;
   }
-  if (shape.bind == "core") return shared_core_fault(processes);
-  return shape.bind == "numa" || shape.bind == "socket" ? crowded_fault(shape, processes) : "";
+  if (shape.bind == "core") return core_sharing_fault(processes);
+  return shape.bind == "numa" || shape.bind == "socket" ? crowding_fault(shape, processes) : "";
 }
 
 void preflight(const std::vector<Processes>& groups, const std::string& device,
@@ -224,7 +225,7 @@ void preflight(const std::vector<Processes>& groups, const std::string& device,
     const FinishedCommand placement = finish_command(command, scratch, patience);
     const std::string fault =
         placement.failed() ? placement.how()
-                           : placement_fault(group.shape, placed_processes(placement.output));
+                           : placement_fault(group.shape, read_placed_processes(placement.output));
     if (!fault.empty())
       throw CaseError(fmt::format("pre-flight failed: {} (`{}`). Nothing was timed.", fault,
                                   join(command, " ")));

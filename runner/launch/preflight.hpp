@@ -23,11 +23,11 @@ struct PlacedProcess {
 /// The report as one line, and the reports in an output; other lines are skipped, since launchers
 /// add lines of their own.
 std::string make_line(const PlacedProcess& process);
-std::vector<PlacedProcess> placed_processes(const std::string& output);
+std::vector<PlacedProcess> read_placed_processes(const std::string& output);
 
 /// The placement of this process. Starts `threads` OpenMP threads (0: none) to see whether that is
 /// possible, and looks for a backend with a device whose name contains `device` ("": none).
-PlacedProcess placed_here(int threads, const std::string& device);
+PlacedProcess locate_process(int threads, const std::string& device);
 
 /// The first difference between the requested and the found placement, or "": the number of
 /// processes, nodes, or processes of a node; a node that was not named; a rank with fewer or other

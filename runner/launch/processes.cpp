@@ -71,22 +71,23 @@ bool in_path(const std::string& program) {
   return false;
 }
 
-/// A command of the caller's own knows -n alone. `asked`: whether the caller gives the number.
-std::vector<std::string> by_words(const std::string& text, const ProcessShape& shape, bool asked) {
+/// A command of the caller's own knows -n alone. `is_forced`: whether the caller gives the number.
+std::vector<std::string> by_words(const std::string& text, const ProcessShape& shape,
+                                  bool is_forced) {
   const std::vector<std::string> words = launcher_words(text);
   if (words.size() == 1 && !in_path(words.front()))
-    throw InputError(unknown_name("launcher", words.front(), Launcher::names()) +
+    throw InputError(explain_unknown_name("launcher", words.front(), Launcher::names()) +
                      " (It is not a program in PATH either.)");
   if (!shape.is_number_alone())
     throw InputError(fmt::format(
         "--launcher \"{}\" is a command, which can be given a number of ranks alone (nodes, ranks "
         "per node, threads, binding need a launcher's file). Use one of: {}.",
         text, join(Launcher::names(), ", ")));
-  if (shape.ranks == 0 || (!asked && !leaves_ranks_open(words))) return words;
+  if (shape.ranks == 0 || (!is_forced && !leaves_ranks_open(words))) return words;
   return with_ranks(words, shape.ranks);
 }
 
-std::vector<ProcessShape> requested_shapes(const ProcessRequest& request) {
+std::vector<ProcessShape> list_requested_shapes(const ProcessRequest& request) {
   std::vector<ProcessShape> shapes{request.shape};
   const auto vary = [&](std::uint64_t ProcessShape::*field,
                         const std::vector<std::uint64_t>& numbers) {
@@ -103,7 +104,7 @@ std::vector<ProcessShape> requested_shapes(const ProcessRequest& request) {
   return shapes;
 }
 
-ProcessShape merged(ProcessShape shape, const ProcessShape& over) {
+ProcessShape merge_shapes(ProcessShape shape, const ProcessShape& over) {
   if (over.threads != 0) shape.threads = over.threads;
   if (!over.bind.empty()) shape.bind = over.bind;
   if (!over.hosts.empty()) shape.hosts = over.hosts;
@@ -123,15 +124,15 @@ SuiteSettings suite_settings(const json& suite) {
 
 std::vector<Processes> make_processes(const ProcessRequest& request,
                                       const std::vector<ProcessShape>& suite) {
-  const bool asked = !request.nodes.empty() || !request.ranks.empty() ||
-                     request.shape.all_ranks() != 0 || request.shape.nodes != 0 ||
-                     request.shape.ranks_per_node != 0;
+  const bool is_forced = !request.nodes.empty() || !request.ranks.empty() ||
+                         request.shape.all_ranks() != 0 || request.shape.nodes != 0 ||
+                         request.shape.ranks_per_node != 0;
   std::vector<ProcessShape> shapes;
-  if (asked)
-    shapes = requested_shapes(request);
+  if (is_forced)
+    shapes = list_requested_shapes(request);
   else
-    for (const ProcessShape& shape : suite) shapes.push_back(merged(shape, request.shape));
-  if (shapes.empty()) shapes = {merged({}, request.shape)};
+    for (const ProcessShape& shape : suite) shapes.push_back(merge_shapes(shape, request.shape));
+  if (shapes.empty()) shapes = {merge_shapes({}, request.shape)};
   const bool named = request.launcher && Launcher::is_name(*request.launcher);
   if (named && !request.shape.hosts.empty())
     Launcher::load(*request.launcher).expect_choice_of_nodes("--hosts");
@@ -144,7 +145,7 @@ std::vector<Processes> make_processes(const ProcessRequest& request,
     if (named)
       processes.words = Launcher::load(*request.launcher).command(shape);
     else if (request.launcher)
-      processes.words = by_words(*request.launcher, shape, asked);
+      processes.words = by_words(*request.launcher, shape, is_forced);
     else if (!shape.is_number_alone())
       processes.words = Launcher::load("mpirun").command(shape);
     else if (shape.ranks != 0)
@@ -199,15 +200,15 @@ std::vector<Flag> process_flags() {
        .choices = bindings}};
 }
 
-ProcessRequest process_request(const Given& given) {
-  if (given.contains("ranks") && given.contains("ranks-per-node"))
+ProcessRequest process_request(const Arguments& arguments) {
+  if (arguments.contains("ranks") && arguments.contains("ranks-per-node"))
     throw InputError(
         "--ranks and --ranks-per-node both give the number of processes. Leave one of them out.");
   constexpr std::uint64_t most = 1'000'000;
-  ProcessRequest request{.launcher = read_value(given, "launcher")};
+  ProcessRequest request{.launcher = read_value(arguments, "launcher")};
   const auto read = [&](const char* flag, std::uint64_t& single,
                         std::vector<std::uint64_t>& several) {
-    for (const std::string& text : read_values(given, flag))
+    for (const std::string& text : read_values(arguments, flag))
       several.push_back(whole_number(fmt::format("--{}", flag), text, 1, most));
     if (several.size() != 1) return;
     single = several.front();
@@ -215,22 +216,23 @@ ProcessRequest process_request(const Given& given) {
   };
   read("ranks", request.shape.ranks, request.ranks);
   read("nodes", request.shape.nodes, request.nodes);
-  request.shape.ranks_per_node = read_whole_number(given, "ranks-per-node", 1, most).value_or(0);
-  request.shape.threads = read_whole_number(given, "threads-per-rank", 1, most).value_or(0);
-  request.shape.hosts = read_value(given, "hosts").value_or("");
-  if (given.contains("bind")) request.shape.bind = read_choice(given, "bind", bindings);
+  request.shape.ranks_per_node =
+      read_whole_number(arguments, "ranks-per-node", 1, most).value_or(0);
+  request.shape.threads = read_whole_number(arguments, "threads-per-rank", 1, most).value_or(0);
+  request.shape.hosts = read_value(arguments, "hosts").value_or("");
+  if (arguments.contains("bind")) request.shape.bind = read_choice(arguments, "bind", bindings);
   return request;
 }
 
-SuiteSettings given_suite(const Given& given) {
-  return suite_settings(read_suite(find_suite(*read_value(given, "SUITE"))));
+SuiteSettings read_suite_settings(const Arguments& arguments) {
+  return suite_settings(read_suite(find_suite(*read_value(arguments, "SUITE"))));
 }
 
-std::vector<std::string> named_by(const Given& given) {
-  const std::filesystem::path suite = find_suite(*read_value(given, "SUITE"));
+std::vector<std::string> list_names_in(const Arguments& arguments) {
+  const std::filesystem::path suite = find_suite(*read_value(arguments, "SUITE"));
   std::vector<std::string> all = texts_in(read_suite(suite));
   all.push_back(suite.string());
-  for (const auto& [flag, values] : given)
+  for (const auto& [flag, values] : arguments)
     for (const std::string& value : values)
       for (std::string& word : split(value, ' ')) all.push_back(std::move(word));
   return all;

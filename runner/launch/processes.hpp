@@ -66,13 +66,13 @@ bool names_ranks(const std::vector<std::string>& words);
 
 std::vector<Flag> process_flags();
 /// The values of these flags. InputError, naming the flag, for an invalid one.
-ProcessRequest process_request(const Given& given);
+ProcessRequest process_request(const Arguments& arguments);
 
 /// The settings of the suite that the command line names.
-SuiteSettings given_suite(const Given& given);
+SuiteSettings read_suite_settings(const Arguments& arguments);
 
 /// All names in the flags of a run and in its suite: a run reads the files among them.
-std::vector<std::string> named_by(const Given& given);
+std::vector<std::string> list_names_in(const Arguments& arguments);
 
 /// Seconds of a time limit in the notation of batch systems: "90", "90:00" and "01:30:00" are
 /// ninety minutes. InputError, naming `flag`, for an invalid text or less than `least` seconds.

@@ -61,7 +61,7 @@ std::vector<std::string> benchmark_names(const fs::path& folder) {
 fs::path find_executable(const std::string& benchmark, const fs::path& folder) {
   const auto names = benchmark_names(folder);
   if (std::find(names.begin(), names.end(), benchmark) == names.end())
-    throw InputError(unknown_name("benchmark", benchmark, names) + " (Looked for assay-" +
+    throw InputError(explain_unknown_name("benchmark", benchmark, names) + " (Looked for assay-" +
                      benchmark + " in " + folder.string() + ".)");
   return folder / (prefix + benchmark);
 }
@@ -128,7 +128,7 @@ Temporary make_scratch_folder() {
   return Temporary(folder);
 }
 
-Listing listed_cases(const fs::path& executable, const fs::path& suite,
+Listing read_listing(const fs::path& executable, const fs::path& suite,
                      const std::vector<std::string>& launcher, const fs::path& scratch,
                      std::chrono::duration<double> timeout, const std::string& suite_hash,
                      const std::vector<std::string>& more) {
@@ -193,11 +193,11 @@ void add_hashes(const fs::path& folder, const std::string& prefix, json& into) {
 
 }  // namespace
 
-fs::path checked_executable_folder(const std::string& build, const std::string& flag) {
+fs::path check_executable_folder(const std::string& build, const std::string& flag) {
   std::error_code missing;
-  const fs::path given = fs::absolute(build).lexically_normal();
-  const fs::path folder =
-      find_executable_folder(fs::is_regular_file(given, missing) ? given.parent_path() : given);
+  const fs::path absolute_path = fs::absolute(build).lexically_normal();
+  const fs::path folder = find_executable_folder(
+      fs::is_regular_file(absolute_path, missing) ? absolute_path.parent_path() : absolute_path);
   if (benchmark_names(folder).empty())
     throw InputError(fmt::format(
         "{} {} is not a build of Assay (there is no executable assay-<benchmark> in {}). Give the "

@@ -27,7 +27,7 @@ std::filesystem::path find_executable(const std::string& benchmark,
                                       const std::filesystem::path& folder = executable_folder());
 
 /// Says what a benchmark measures: the first sentence of its --help. `scratch` as of
-/// listed_cases(). CaseError if the program fails.
+/// read_listing(). CaseError if the program fails.
 std::string ask_description(const std::filesystem::path& executable,
                             const std::filesystem::path& scratch);
 
@@ -49,14 +49,14 @@ struct Listing {
 /// dimensions and values. `scratch`: prefix of the names of two temporary files. `suite_hash`:
 /// required hash of the suite's content, "" for any. `more`: further flags. InputError with the
 /// executable's message if it refuses the suite, CaseError if it fails.
-Listing listed_cases(const std::filesystem::path& executable, const std::filesystem::path& suite,
+Listing read_listing(const std::filesystem::path& executable, const std::filesystem::path& suite,
                      const std::vector<std::string>& launcher, const std::filesystem::path& scratch,
                      std::chrono::duration<double> timeout, const std::string& suite_hash = "",
                      const std::vector<std::string>& more = {});
 
 /// The folder of the executables of a build. `build`: this folder, the folder that contains it as
 /// bin/, or a program in it. InputError, naming `flag`, if no benchmark is there.
-std::filesystem::path checked_executable_folder(const std::string& build, const std::string& flag);
+std::filesystem::path check_executable_folder(const std::string& build, const std::string& flag);
 
 /// The folder of the executables, and a hash of the contents of the benchmarks, plugins and core
 /// library. Paths are not part of the hash, so a build may be moved.

@@ -48,29 +48,29 @@ std::vector<std::string> Site::names() { return json_names(sites_folder()); }
 
 Site Site::load(const std::string& name_or_file) {
   Site site;
-  read_fields(read_checked(named_file("site", name_or_file, sites_folder()), "site"), site);
+  read_fields(read_checked(find_named_file("site", name_or_file, sites_folder()), "site"), site);
   return site;
 }
 
-Given Site::applied(Given given, bool suite_has_shapes) const {
+Arguments Site::apply(Arguments arguments, bool suite_has_shapes) const {
   const auto set = [&](const char* flag, const std::string& value) {
-    if (!value.empty() && !given.contains(flag)) given[flag] = {value};
+    if (!value.empty() && !arguments.contains(flag)) arguments[flag] = {value};
   };
   set("launcher", launcher);
-  if (given.contains("per-node") || given.contains("ensemble")) return given;
+  if (arguments.contains("per-node") || arguments.contains("ensemble")) return arguments;
   // Placement is of processes on nodes: a plain number of ranks leaves it open. A pair has two.
-  const bool on_nodes = given.contains("nodes") || given.contains("pairs");
-  if (!given.contains("ranks") && on_nodes && !suite_has_shapes)
+  const bool on_nodes = arguments.contains("nodes") || arguments.contains("pairs");
+  if (!arguments.contains("ranks") && on_nodes && !suite_has_shapes)
     set("ranks-per-node", number_or_none(processes.ranks_per_node));
-  if (suite_has_shapes || given.contains("ranks-per-node")) {
+  if (suite_has_shapes || arguments.contains("ranks-per-node")) {
     set("threads-per-rank", number_or_none(processes.threads_per_rank));
     set("bind", processes.bind);
   }
-  return given;
+  return arguments;
 }
 
-std::optional<Site> given_site(const Given& given) {
-  const auto name = read_value(given, "site");
+std::optional<Site> find_site(const Arguments& arguments) {
+  const auto name = read_value(arguments, "site");
   return name ? std::optional(Site::load(*name)) : std::nullopt;
 }
 

@@ -40,14 +40,14 @@ struct Site {
   /// Loads a file, by its path or its name in suites/sites. InputError with the nearest name.
   static Site load(const std::string& name_or_file);
   static std::vector<std::string> names();
-  /// `given`, completed by the site's launcher, ranks, threads and binding. The command line takes
-  /// precedence over the site. `suite_has_shapes`: the suite's process shapes do, too. With
+  /// `given_flags`, completed by the site's launcher, ranks, threads and binding. The command line
+  /// takes precedence over the site. `suite_has_shapes`: the suite's process shapes do, too. With
   /// --per-node no ranks are placed.
-  Given applied(Given given, bool suite_has_shapes) const;
+  Arguments apply(Arguments arguments, bool suite_has_shapes) const;
 };
 
 /// The site that --site names.
-std::optional<Site> given_site(const Given& given);
+std::optional<Site> find_site(const Arguments& arguments);
 
 /// The words about the GPU of a backend, or its lack of one; "" if it drives processors alone.
 std::string said_of_devices(const PluginProbe& probe);

@@ -92,7 +92,7 @@ class Collector {
     std::unique_ptr<NodeFolder> folder;
     try {
       folder = std::make_unique<NodeFolder>(options_.out, host);
-    } catch (const Unwritable& error) {
+    } catch (const WriteFailure& error) {
       full_ = error.what();
     } catch (const CaseError& error) {
       faults_.push_back(fmt::format("not collected: {} ({})", host, error.what()));
@@ -101,20 +101,20 @@ class Collector {
     source(folder->earlier(), [&](const Message& message) { return take(host, *folder, message); });
   }
 
-  Collected ended(std::size_t nodes) const {
-    Collected collected;
+  Collection ended(std::size_t nodes) const {
+    Collection collected;
     for (const auto* lines : {&missing_, &faults_, &notes_})
       collected.lines.insert(collected.lines.end(), lines->begin(), lines->end());
     if (!full_.empty()) collected.lines.push_back(full_ + ".");
     if (not_asked_ > 0)
       collected.lines.push_back(
-          fmt::format("not collected: {} after it", counted(not_asked_, "node")));
+          fmt::format("not collected: {} after it", format_count(not_asked_, "node")));
     const bool all = missing_.empty() && faults_.empty() && full_.empty();
     collected.code = all ? ExitCode::ok : ExitCode::failed;
     if (!options_.prepare)
       collected.lines.push_back(fmt::format("collected {} of {} into {} ({}, {} bytes)", whole_,
-                                            counted(nodes, "node"), options_.out.string(),
-                                            counted(files_, "file"), bytes_));
+                                            format_count(nodes, "node"), options_.out.string(),
+                                            format_count(files_, "file"), bytes_));
     return collected;
   }
 
@@ -138,7 +138,7 @@ class Collector {
           notes_.push_back(fmt::format("left out on {}: {} links or special files", host, said()));
       }
       return true;
-    } catch (const Unwritable& error) {
+    } catch (const WriteFailure& error) {
       full_ = error.what();
     } catch (const CaseError& error) {
       faults_.push_back(fmt::format("not collected: {} ({})", host, error.what()));
@@ -190,10 +190,10 @@ void answer(Mail& mail, const CollectOptions& options, const std::string& host) 
   });
 }
 
-Collected collect_all(Communicator& ranks, const CollectOptions& options,
-                      const std::vector<std::string>& hosts) {
+Collection collect_all(Communicator& ranks, const CollectOptions& options,
+                       const std::vector<std::string>& hosts) {
   Mail mail(ranks);
-  Collected collected;
+  Collection collected;
   if (ranks.rank() == 0) {
     Collector collector(options);
     for (int rank = 0; rank < ranks.size(); ++rank) {
@@ -222,7 +222,7 @@ Collected collect_all(Communicator& ranks, const CollectOptions& options,
 
 }  // namespace
 
-Collected collect(Communicator& ranks, const CollectOptions& options) {
+Collection collect(Communicator& ranks, const CollectOptions& options) {
   const bool first = ranks.rank() == 0;
   const std::vector<std::string> hosts = ranks.allgather(ranks.host());
   std::string fault = first ? fault_of_out(options, ranks.host()) : "";

@@ -20,7 +20,7 @@ struct CollectOptions {
   bool resume = false;
 };
 
-struct Collected {
+struct Collection {
   std::vector<std::string> lines;  ///< for people, on rank 0; what is missing first
   ExitCode code = ExitCode::ok;    ///< the same on every rank
 };
@@ -31,6 +31,6 @@ struct Collected {
 /// host names are equal or cannot be names of folders, or OUT does not exist; failed (7) if a node
 /// has no files or they cannot be read, or the disk is full. The folders of the other nodes are
 /// then complete. CaseError if a message is lost.
-Collected collect(Communicator& ranks, const CollectOptions& options);
+Collection collect(Communicator& ranks, const CollectOptions& options);
 
 }  // namespace assay

@@ -41,10 +41,11 @@ std::string list_few(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<std::string> words_of_run(const Given& given, const std::vector<std::string>& but) {
+std::vector<std::string> words_of_run(const Arguments& arguments,
+                                      const std::vector<std::string>& but) {
   std::vector<std::string> words = {(executable_folder() / "assay").string(), "run",
-                                    *read_value(given, "SUITE")};
-  for (const auto& [flag, values] : given) {
+                                    *read_value(arguments, "SUITE")};
+  for (const auto& [flag, values] : arguments) {
     if (flag == "SUITE" || std::find(but.begin(), but.end(), flag) != but.end()) continue;
     for (const std::string& value : values) {
       words.push_back("--" + flag);
@@ -54,8 +55,8 @@ std::vector<std::string> words_of_run(const Given& given, const std::vector<std:
   return words;
 }
 
-Launcher named_launcher(const Given& given, const std::string& flag) {
-  const std::string name = read_value(given, "launcher").value_or("");
+Launcher read_launcher(const Arguments& arguments, const std::string& flag) {
+  const std::string name = read_value(arguments, "launcher").value_or("");
   if (name.empty() || !Launcher::is_name(name))
     throw InputError(
         fmt::format("{} needs the name of a launcher, since it starts processes in several ways "
@@ -66,8 +67,8 @@ Launcher named_launcher(const Given& given, const std::string& flag) {
   return launcher;
 }
 
-fs::path folder_of_many(const Given& given, const std::string& flag) {
-  const auto out = read_value(given, "out");
+fs::path folder_of_many(const Arguments& arguments, const std::string& flag) {
+  const auto out = read_value(arguments, "out");
   if (!out)
     throw InputError(
         flag +
@@ -79,26 +80,27 @@ fs::path folder_of_many(const Given& given, const std::string& flag) {
   // This process holds it until it ends, for both of --per-node and --pairs.
   static std::set<fs::path> held;
   if (held.insert(folder).second)
-    hold_folder(folder, given.contains("resume") ? patience_with_earlier : std::chrono::seconds(0));
+    hold_folder(folder,
+                arguments.contains("resume") ? patience_with_earlier : std::chrono::seconds(0));
   return folder;
 }
 
-Walltime::Walltime(const Given& given) {
-  if (const auto limit = read_value(given, "walltime"))
+Walltime::Walltime(const Arguments& arguments) {
+  if (const auto limit = read_value(arguments, "walltime"))
     end_ = std::chrono::steady_clock::now() +
            std::chrono::seconds(clock_time("--walltime", *limit, 1));
 }
 
-std::optional<std::uint64_t> Walltime::left() const {
+std::optional<std::uint64_t> Walltime::left_seconds() const {
   if (!end_) return std::nullopt;
   const auto left =
       std::chrono::floor<std::chrono::seconds>(*end_ - std::chrono::steady_clock::now());
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, left.count()));
 }
 
-Ended run_logged(const std::vector<std::string>& command, const fs::path& log,
-                 const std::string& name, std::optional<std::chrono::seconds> limit,
-                 const std::function<void()>& watch) {
+ProcessEnd run_logged(const std::vector<std::string>& command, const fs::path& log,
+                      const std::string& name, std::optional<std::chrono::seconds> limit,
+                      const std::function<void()>& watch) {
   prepare_parent();
   std::list<Child> child;
   child.emplace_back(command, log / (name + ".out.txt"), log / (name + ".err.txt"));
@@ -137,9 +139,9 @@ bool any_run_below(const fs::path& folder) {
   return any;
 }
 
-std::string ended_with(int code) { return fmt::format("{}{}", end_text, code); }
+std::string make_end_text(int code) { return fmt::format("{}{}", end_text, code); }
 
-std::optional<ExitCode> ended_code(const fs::path& folder) {
+std::optional<ExitCode> read_end_code(const fs::path& folder) {
   const std::string text = readable_text(folder / collecting::end_name);
   const std::string line = text.substr(0, text.find('\n'));
   if (!line.starts_with(end_text)) return std::nullopt;
@@ -148,27 +150,27 @@ std::optional<ExitCode> ended_code(const fs::path& folder) {
       whole_number("exit code", line.substr(std::string(end_text).size()), 0, most));
 }
 
-Written before_run(const fs::path& folder) {
+WriteTime prepare_folder_of_run(const fs::path& folder) {
   std::error_code absent;
   fs::remove(folder / collecting::end_name, absent);
-  return written_in(folder);
+  return read_write_time(folder);
 }
 
-Written written_in(const fs::path& folder) {
+WriteTime read_write_time(const fs::path& folder) {
   std::error_code absent;
   const auto time = fs::last_write_time(folder / "result.json", absent);
-  return absent ? Written() : Written(time);
+  return absent ? WriteTime() : WriteTime(time);
 }
 
-LeftRun left_run(const fs::path& folder, const Written& before) {
-  LeftRun run{.name = folder.filename().string()};
+RunRemains read_run_remains(const fs::path& folder, const WriteTime& before) {
+  RunRemains run{.name = folder.filename().string()};
   const fs::path end = folder / collecting::end_name;
   try {
     // A run that did not come to its end has written no result: another run wrote it.
-    const bool refused = fs::exists(end) && !ended_code(folder);
-    if (const Written now = written_in(folder); now && now != before && !refused) {
+    const bool refused = fs::exists(end) && !read_end_code(folder);
+    if (const WriteTime now = read_write_time(folder); now && now != before && !refused) {
       run.result = read_result(folder / "result.json");
-      run.code = ended_code(folder).value_or(ExitCode::ok);
+      run.code = read_end_code(folder).value_or(ExitCode::ok);
       return run;
     }
     run.missing = fs::exists(end) ? read_tail(end)
@@ -181,8 +183,9 @@ LeftRun left_run(const fs::path& folder, const Written& before) {
   return run;
 }
 
-LeftRun left_node(const fs::path& folder, const Written& before, const fs::path& elsewhere) {
-  LeftRun run = left_run(folder, before);
+RunRemains read_node_remains(const fs::path& folder, const WriteTime& before,
+                             const fs::path& elsewhere) {
+  RunRemains run = read_run_remains(folder, before);
   if (!run.result || fs::exists(folder / collecting::end_name)) return run;
   run.result.reset();
   run.missing = elsewhere.empty()
@@ -192,17 +195,18 @@ LeftRun left_node(const fs::path& folder, const Written& before, const fs::path&
   return run;
 }
 
-ExitCode find_exit_code(const std::vector<LeftRun>& runs) {
+ExitCode find_exit_code(const std::vector<RunRemains>& runs) {
   ExitCode code = ExitCode::ok;
-  for (const LeftRun& run : runs)
-    code = gravest({code, run.code, run.result ? exit_code(run.result->rows) : ExitCode::failed});
+  for (const RunRemains& run : runs)
+    code =
+        find_gravest({code, run.code, run.result ? exit_code(run.result->rows) : ExitCode::failed});
   return code;
 }
 
-std::string make_report(const std::vector<LeftRun>& runs, const std::optional<Site>& site) {
+std::string make_report(const std::vector<RunRemains>& runs, const std::optional<Site>& site) {
   std::string text;
   std::map<std::string, std::vector<std::string>> findings;  // each with the names of its runs
-  for (const LeftRun& run : runs) {
+  for (const RunRemains& run : runs) {
     if (!run.result) {
       text += fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
       continue;
@@ -212,9 +216,9 @@ std::string make_report(const std::vector<LeftRun>& runs, const std::optional<Si
     if (own.code != ExitCode::ok)
       for (const std::string& line : split(own.text, '\n'))
         if (!line.empty()) findings[line].push_back(run.name);
-    const ExitCode known = gravest(exit_code(run.result->rows), own.code);
-    if (gravest(known, run.code) != known)
-      findings[ended_with(static_cast<int>(run.code)) + " (its output says why)"].push_back(
+    const ExitCode known = find_gravest(exit_code(run.result->rows), own.code);
+    if (find_gravest(known, run.code) != known)
+      findings[make_end_text(static_cast<int>(run.code)) + " (its output says why)"].push_back(
           run.name);
   }
   for (const auto& [line, names] : findings) text += fmt::format("{}: {}\n", list_few(names), line);

@@ -19,25 +19,26 @@
 
 namespace assay {
 
-/// The command `assay run` with the flags of `given`, except those in `but`.
-std::vector<std::string> words_of_run(const Given& given, const std::vector<std::string>& but);
+/// The command `assay run` with the flags of `given_flags`, except those in `but`.
+std::vector<std::string> words_of_run(const Arguments& arguments,
+                                      const std::vector<std::string>& but);
 
 /// The launcher that --launcher names. InputError if --launcher is a command instead of a name, and
 /// if the launcher needs an allocation and there is none. `flag`: for the message.
-Launcher named_launcher(const Given& given, const std::string& flag);
+Launcher read_launcher(const Arguments& arguments, const std::string& flag);
 
 /// The absolute path of the folder of --out, which is created and locked for this process.
 /// InputError if --out is not given.
-std::filesystem::path folder_of_many(const Given& given, const std::string& flag);
+std::filesystem::path folder_of_many(const Arguments& arguments, const std::string& flag);
 
 /// The rest of --walltime for runs that start after other work of the command: node lists,
 /// pre-flights, earlier runs. The clock starts when this is made.
 class Walltime {
  public:
   /// InputError if --walltime is not a time.
-  explicit Walltime(const Given& given);
+  explicit Walltime(const Arguments& arguments);
   /// Whole seconds, 0 if the time is over; nothing without --walltime.
-  std::optional<std::uint64_t> left() const;
+  std::optional<std::uint64_t> left_seconds() const;
 
  private:
   std::optional<std::chrono::steady_clock::time_point> end_;
@@ -49,49 +50,49 @@ inline constexpr std::chrono::seconds grace_of_runs(10);
 /// Runs a command to its end, with its output in LOG/<name>.out.txt and .err.txt, and calls `watch`
 /// a few times a second. CaseError if it takes longer than `limit` and was killed. Interrupted if a
 /// signal asked this process to end; the command has then ended.
-Ended run_logged(
+ProcessEnd run_logged(
     const std::vector<std::string>& command, const std::filesystem::path& log,
     const std::string& name, std::optional<std::chrono::seconds> limit = {},
     const std::function<void()>& watch = [] {});
 
-/// Writes, as the last file of a run's folder, how the run has ended; ended_with() for an exit
+/// Writes, as the last file of a run's folder, how the run has ended; make_end_text() for an exit
 /// code.
 void write_end(const std::filesystem::path& folder, const std::string& how);
-std::string ended_with(int code);
+std::string make_end_text(int code);
 /// True if a folder below `folder` has a run that --resume would continue. Removes the journals
 /// without a row that ended runs have left: a launcher may have killed them before they could.
 bool any_run_below(const std::filesystem::path& folder);
 /// The exit code that the run in a folder ended with; nothing if it has not ended, or without one.
-std::optional<ExitCode> ended_code(const std::filesystem::path& folder);
+std::optional<ExitCode> read_end_code(const std::filesystem::path& folder);
 
 /// The time when the result in a run's folder was written; nothing if there is no result.
-using Written = std::optional<std::filesystem::file_time_type>;
-Written written_in(const std::filesystem::path& folder);
+using WriteTime = std::optional<std::filesystem::file_time_type>;
+WriteTime read_write_time(const std::filesystem::path& folder);
 /// The same before a run is started there. Removes what an earlier one has left by write_end().
-Written before_run(const std::filesystem::path& folder);
+WriteTime prepare_folder_of_run(const std::filesystem::path& folder);
 
 /// The result in the folder of one of several runs.
-struct LeftRun {
+struct RunRemains {
   std::string name{};
   std::optional<RunResult> result{};  ///< nothing if it is missing
   std::string missing{};              ///< why it is missing
   ExitCode code = ExitCode::ok;       ///< that it has ended with
 };
-/// Reads the result of a run. `before`: written_in() of the folder before the run began; a result
-/// that was not written since then belongs to an earlier run, and counts as missing.
-LeftRun left_run(const std::filesystem::path& folder, const Written& before);
+/// Reads the result of a run. `before`: read_write_time() of the folder before the run began; a
+/// result that was not written since then belongs to an earlier run, and counts as missing.
+RunRemains read_run_remains(const std::filesystem::path& folder, const WriteTime& before);
 
 /// The same for the run of a node, which writes a mark of its end into its folder: without the
 /// mark, a result there is of an earlier run or incomplete. `elsewhere`: the folder on the node
 /// itself, if it is another one (--local-results).
-LeftRun left_node(const std::filesystem::path& folder, const Written& before,
-                  const std::filesystem::path& elsewhere = {});
+RunRemains read_node_remains(const std::filesystem::path& folder, const WriteTime& before,
+                             const std::filesystem::path& elsewhere = {});
 
 /// The most severe exit code of the runs; failed (7) if a result is missing.
-ExitCode find_exit_code(const std::vector<LeftRun>& runs);
+ExitCode find_exit_code(const std::vector<RunRemains>& runs);
 
 /// A line for each missing result, and for each finding of a run that did not end with 0
 /// (list_findings), with the names of the runs that have it.
-std::string make_report(const std::vector<LeftRun>& runs, const std::optional<Site>& site = {});
+std::string make_report(const std::vector<RunRemains>& runs, const std::optional<Site>& site = {});
 
 }  // namespace assay

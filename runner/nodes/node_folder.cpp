@@ -19,14 +19,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Unwritable unwritable(const fs::path& file, const std::string& why) {
-  return Unwritable(fmt::format(
+WriteFailure unwritable(const fs::path& file, const std::string& why) {
+  return WriteFailure(fmt::format(
       "{}: cannot be written ({}). Free space or choose another --out; the files are still on "
       "their nodes",
       file.string(), why));
 }
 
-Unwritable unwritable(const fs::path& file, int error) {
+WriteFailure unwritable(const fs::path& file, int error) {
   return unwritable(file, words_of_error(error));
 }
 
@@ -63,7 +63,7 @@ bool holds_no_run(const fs::path& folder) {
   return true;
 }
 
-Earlier earlier_in(const fs::path& folder) {
+Earlier find_earlier(const fs::path& folder) {
   Earlier earlier;
   std::error_code absent;
   const fs::file_status status = fs::symlink_status(folder, absent);
@@ -136,7 +136,7 @@ NodeFolder::NodeFolder(const fs::path& out, const std::string& node)
     check(left, error);
   }
   try {
-    earlier_ = earlier_in(final_);
+    earlier_ = find_earlier(final_);
   } catch (const fs::filesystem_error& unreadable) {  // of this node alone
     throw CaseError(
         fmt::format("{}: cannot be read ({})", final_.string(), unreadable.code().message()));
@@ -185,7 +185,7 @@ void NodeFolder::commit() {
   std::error_code stays;
   try {
     move_folder(staging_, final_);
-  } catch (const Unwritable&) {
+  } catch (const WriteFailure&) {
     if (earlier_.exists) fs::rename(old_, final_, stays);
     throw;
   }

@@ -13,7 +13,7 @@ namespace assay::collecting {
 
 /// Nothing can be written on the disk of rank 0, so the files of the other nodes will not fit
 /// either.
-class Unwritable : public CaseError {
+class WriteFailure : public CaseError {
  public:
   using CaseError::CaseError;
 };

@@ -39,20 +39,20 @@ std::string NodeProgress::news(Clock::time_point now, bool last) {
   for (auto& [name, state] : nodes_)
     if (!state.line.empty()) changed.push_back(&state);
   // Each node has its turn: those whose line was told longest ago come first.
-  std::ranges::stable_sort(changed, {}, &State::told);
+  std::ranges::stable_sort(changed, {}, &State::shown_at);
   std::string text;
   const std::size_t lines = std::min(changed.size(), most_lines);
   for (std::size_t i = 0; i < lines; ++i) {
     text += visible(changed[i]->line) + "\n";
     changed[i]->line.clear();
-    changed[i]->told = now;
+    changed[i]->shown_at = now;
   }
   if (const auto more = std::span(changed).subspan(lines); !more.empty()) {
     const auto [least, most] = std::ranges::minmax_element(more, {}, &State::done);
-    text += "and " + counted(more.size(), "more node");
+    text += "and " + format_count(more.size(), "more node");
     if ((*most)->all > 0)
       text += fmt::format(": {} to {} of {}", (*least)->done, (*most)->done,
-                          counted((*most)->all, "row"));
+                          format_count((*most)->all, "row"));
     text += "\n";
   }
   if (!text.empty()) next_ = now + interval;

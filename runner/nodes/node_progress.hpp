@@ -32,7 +32,7 @@ class NodeProgress final {
   struct State {
     std::size_t done = 0, all = 0;
     std::string line{};  ///< "" if it was told
-    Clock::time_point told{};
+    Clock::time_point shown_at{};
   };
 
   std::filesystem::path log_;

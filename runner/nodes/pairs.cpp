@@ -45,11 +45,11 @@ void run_round(const std::vector<Pair>& round, const std::vector<std::string>& w
 /// Round by round, with what remains of `walltime` for each. Returns whether there was time for all
 /// pairs, and lists those that were left out.
 bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, const fs::path& folder,
-                const Walltime& walltime, std::vector<LeftRun>& runs) {
+                const Walltime& walltime, std::vector<RunRemains>& runs) {
   bool all = true;
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     std::vector<std::string> own = words;
-    if (const auto left = walltime.left()) {
+    if (const auto left = walltime.left_seconds()) {
       if (*left == 0) {
         all = false;
         for (const Pair& pair : rounds[i])
@@ -60,21 +60,22 @@ bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, con
       own.insert(own.end(), {"--walltime", clock_text(*left)});
     }
     std::cerr << fmt::format("assay run: round {} of {}, {}\n", i + 1, rounds.size(),
-                             counted(rounds[i].size(), "pair"));
-    std::map<std::string, Written> before;
+                             format_count(rounds[i].size(), "pair"));
+    std::map<std::string, WriteTime> before;
     for (const Pair& pair : rounds[i])
-      before[make_name(pair)] = before_run(folder / make_name(pair));
+      before[make_name(pair)] = prepare_folder_of_run(folder / make_name(pair));
     run_round(rounds[i], own, folder);
-    for (const auto& [name, written] : before) runs.push_back(left_run(folder / name, written));
+    for (const auto& [name, written] : before)
+      runs.push_back(read_run_remains(folder / name, written));
   }
   return all;
 }
 
 /// The time of each pair that has one, by case.
 std::map<std::string, std::map<std::string, double>> collect_times(
-    const std::vector<LeftRun>& runs) {
+    const std::vector<RunRemains>& runs) {
   std::map<std::string, std::map<std::string, std::vector<double>>> samples;
-  for (const LeftRun& run : runs) {
+  for (const RunRemains& run : runs) {
     if (!run.result) continue;
     for (const Row& row : run.result->rows)
       if (row.is_ok() && row.number("nodes") == 2)
@@ -87,7 +88,7 @@ std::map<std::string, std::map<std::string, double>> collect_times(
 }
 
 /// The ratio of each pair's time to that of a typical pair, by its slowest case.
-std::map<std::string, Pair> find_slowest(const std::vector<LeftRun>& runs,
+std::map<std::string, Pair> find_slowest(const std::vector<RunRemains>& runs,
                                          std::map<std::string, double>& ratios) {
   std::map<std::string, Pair> where;
   for (const auto& [id, pairs] : collect_times(runs)) {
@@ -96,7 +97,7 @@ std::map<std::string, Pair> find_slowest(const std::vector<LeftRun>& runs,
       if (const double ratio = time / typical; ratio > ratios[pair]) {
         ratios[pair] = ratio;
         where[pair] = {id, fmt::format("{:.3g} times the typical time of {}", ratio,
-                                       counted(pairs.size(), "pair"))};
+                                       format_count(pairs.size(), "pair"))};
       }
   }
   return where;
@@ -143,11 +144,11 @@ std::string by_node(const std::map<std::string, double>& ratios, double limit) {
 }
 
 /// The nodes that --hosts names, else those of the allocation; at least two.
-std::vector<std::string> nodes_to_pair(const Given& given, const Launcher& launcher,
+std::vector<std::string> nodes_to_pair(const Arguments& arguments, const Launcher& launcher,
                                        const fs::path& scratch) {
-  const auto hosts = read_value(given, "hosts");
+  const auto hosts = read_value(arguments, "hosts");
   const std::vector<std::string> nodes =
-      hosts ? split(*hosts, ',') : launcher.allocated_nodes(scratch);
+      hosts ? split(*hosts, ',') : launcher.list_allocated_nodes(scratch);
   if (nodes.size() >= 2) return nodes;
   const std::string why =
       hosts ? "--hosts names a single node"
@@ -162,7 +163,7 @@ std::vector<std::string> nodes_to_pair(const Given& given, const Launcher& launc
 
 }  // namespace
 
-int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
+int report_pairs(const std::vector<RunRemains>& runs, double tolerance) {
   std::map<std::string, double> ratios;
   std::vector<Line> lines;
   const auto where = find_slowest(runs, ratios);
@@ -172,10 +173,10 @@ int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
   if (!lines.empty()) std::cout << terminal_table({{{"slow pair"}, {"slowest case"}}, lines});
   std::cout << by_node(ratios, 1 + tolerance)
             << fmt::format("slower than {:g} times the typical time: {} of {}\n", 1 + tolerance,
-                           lines.size(), counted(runs.size(), "pair"))
+                           lines.size(), format_count(runs.size(), "pair"))
             << std::flush;
   const ExitCode code = find_exit_code(runs);
-  return static_cast<int>(lines.empty() ? code : gravest(code, ExitCode::slower));
+  return static_cast<int>(lines.empty() ? code : find_gravest(code, ExitCode::slower));
 }
 
 std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
@@ -194,25 +195,26 @@ std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
   return rounds;
 }
 
-int run_on_pairs(const Given& given) {
-  const Walltime walltime(given);
-  const Launcher launcher = named_launcher(given, "--pairs");
-  const fs::path folder = folder_of_many(given, "--pairs");
+int run_on_pairs(const Arguments& arguments) {
+  const Walltime walltime(arguments);
+  const Launcher launcher = read_launcher(arguments, "--pairs");
+  const fs::path folder = folder_of_many(arguments, "--pairs");
   prepare_parent();
-  const std::vector<std::string> nodes = nodes_to_pair(given, launcher, folder / "log" / "nodes");
+  const std::vector<std::string> nodes =
+      nodes_to_pair(arguments, launcher, folder / "log" / "nodes");
   launcher.expect_choice_of_nodes("--pairs");
-  std::vector<std::string> words = words_of_run(given, {"pairs", "hosts", "out", "walltime"});
-  if (!given.contains("ranks-per-node")) words.insert(words.end(), {"--ranks-per-node", "1"});
+  std::vector<std::string> words = words_of_run(arguments, {"pairs", "hosts", "out", "walltime"});
+  if (!arguments.contains("ranks-per-node")) words.insert(words.end(), {"--ranks-per-node", "1"});
   const Rounds rounds = rounds_of_pairs(nodes);
   std::string names;
   for (const std::vector<Pair>& round : rounds)
     for (const Pair& pair : round) names += make_name(pair) + "\n";
   write_text(folder / pair_list, names);  // now: a job may be killed before its end
-  std::vector<LeftRun> runs;
+  std::vector<RunRemains> runs;
   const bool all = run_rounds(rounds, words, folder, walltime, runs);
-  const int code = report_pairs(runs, given_suite(given).tolerance);
+  const int code = report_pairs(runs, read_suite_settings(arguments).tolerance);
   return all ? code
-             : static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::incomparable));
+             : static_cast<int>(find_gravest(static_cast<ExitCode>(code), ExitCode::incomparable));
 }
 
 }  // namespace assay

@@ -44,7 +44,7 @@ std::set<std::string> answering_nodes(const Launcher& launcher, std::uint64_t no
   constexpr std::chrono::seconds patience(120);
   const FinishedCommand placement = finish_command(command, scratch, patience);
   std::set<std::string> answered;
-  for (const PlacedProcess& process : placed_processes(placement.output)) {
+  for (const PlacedProcess& process : read_placed_processes(placement.output)) {
     if (const std::string why = collecting::why_not_folder_name(process.host); !why.empty())
       throw CaseError(fmt::format("a node has the name '{}' ({})", visible(process.host), why));
     if (!answered.insert(process.host).second)
@@ -62,8 +62,9 @@ bool is_among(const std::string& node, const std::set<std::string>& hosts) {
 
 /// The nodes that answered, and those that the allocation names and that did not: they will be
 /// missing.
-std::set<std::string> expected_nodes(const std::vector<std::string>& allocated,
-                                     const std::set<std::string>& answered, std::uint64_t nodes) {
+std::set<std::string> list_expected_nodes(const std::vector<std::string>& allocated,
+                                          const std::set<std::string>& answered,
+                                          std::uint64_t nodes) {
   std::set<std::string> names(allocated.begin(), allocated.end());
   // An allocation's names may be long ("n1.cluster"), a host's short.
   std::erase_if(names, [&](const std::string& node) { return is_among(node, answered); });
@@ -112,7 +113,7 @@ std::string words_of_collect(const fs::path& log) {
       ++more;
   }
   if (more > 0)
-    lines.push_back(fmt::format("and {} in {}", counted(more, "more line"), log.string()));
+    lines.push_back(fmt::format("and {} in {}", format_count(more, "more line"), log.string()));
   return lines.empty() ? read_tail(log) : join(lines, "\n");
 }
 
@@ -135,7 +136,7 @@ class LocalResults final {
     if (resume) words.emplace_back("--resume");
     std::string why;
     try {
-      const Ended ended = run_logged(words, out_ / "log", "prepare-collect", patience);
+      const ProcessEnd ended = run_logged(words, out_ / "log", "prepare-collect", patience);
       if (ended.is_success()) return;
       why = fmt::format("`{}` {}", join(words, " "), ended.text());
     } catch (const CaseError& late) {
@@ -155,8 +156,8 @@ class LocalResults final {
     std::string why;
     try {
       const std::vector<std::string> words = command(answering(), nodes);
-      const Ended ended = run_logged(words, out_ / "log", "collect",
-                                     patience + static_cast<int>(nodes) * patience_of_a_node);
+      const ProcessEnd ended = run_logged(words, out_ / "log", "collect",
+                                          patience + static_cast<int>(nodes) * patience_of_a_node);
       const std::string said = words_of_collect(out_ / "log" / "collect.err.txt");
       if (ended.is_success()) {
         std::cerr << fmt::format("assay run: {}\n", said);
@@ -191,10 +192,10 @@ class LocalResults final {
 
 }  // namespace
 
-ExitCode report_nodes(const std::vector<LeftRun>& runs, const fs::path& folder,
+ExitCode report_nodes(const std::vector<RunRemains>& runs, const fs::path& folder,
                       const std::optional<Site>& site) {
   const auto present =
-      std::ranges::count_if(runs, [](const LeftRun& run) { return run.result.has_value(); });
+      std::ranges::count_if(runs, [](const RunRemains& run) { return run.result.has_value(); });
   std::cout << fmt::format(
                    "{0}{1} of {2} {4} a result\naccept: assay accept {3} --criteria "
                    "acceptance\none file: assay gather {3} --out {3}.json\n",
@@ -204,38 +205,39 @@ ExitCode report_nodes(const std::vector<LeftRun>& runs, const fs::path& folder,
   return find_exit_code(runs);
 }
 
-void refuse_beside_many(const Given& given) {
-  const bool per_node = given.contains("per-node"), pairs = given.contains("pairs");
-  if (!per_node && given.contains("local-results"))
+void refuse_beside_many(const Arguments& arguments) {
+  const bool per_node = arguments.contains("per-node"), pairs = arguments.contains("pairs");
+  if (!per_node && arguments.contains("local-results"))
     throw InputError(
         "--local-results needs --per-node (a single run writes where it is started). Give both.");
   if (per_node)
-    refuse_flags(given, {"ranks", "ranks-per-node", "threads-per-rank", "bind", "hosts", "against"},
+    refuse_flags(arguments,
+                 {"ranks", "ranks-per-node", "threads-per-rank", "bind", "hosts", "against"},
                  "--per-node", "every node runs the single-node suite");
   else if (pairs)
-    refuse_flags(given, {"ranks", "nodes", "against"}, "--pairs", "each run has two nodes");
-  if (per_node && read_values(given, "nodes").size() > 1)
+    refuse_flags(arguments, {"ranks", "nodes", "against"}, "--pairs", "each run has two nodes");
+  if (per_node && read_values(arguments, "nodes").size() > 1)
     throw InputError(
         "--nodes with several numbers cannot be used with --per-node (every node runs the suite "
         "once). Give one number.");
   if (per_node || pairs)
-    refuse_flags(given, {"list", "dry-run"}, per_node ? "--per-node" : "--pairs",
+    refuse_flags(arguments, {"list", "dry-run"}, per_node ? "--per-node" : "--pairs",
                  "it runs on other nodes");
 }
 
-int run_as_node(Given given, const RunOfNode& run) {
+int run_as_node(Arguments arguments, const RunOfNode& run) {
   forget_launcher();
-  given.erase("as-node");
+  arguments.erase("as-node");
   const std::string host = host_here();
   if (const std::string why = collecting::why_not_folder_name(host); !why.empty())
     throw CaseError(fmt::format("'{}' has no folder ({}).", visible(host), why));
-  const fs::path folder = fs::path(*read_value(given, "out")) / host;
-  given["out"] = {folder.string()};
+  const fs::path folder = fs::path(*read_value(arguments, "out")) / host;
+  arguments["out"] = {folder.string()};
   std::string end;
   try {
-    check_run_folder(folder, named_by(given));
+    check_run_folder(folder, list_names_in(arguments));
     fs::create_directories(folder);
-    end = ended_with(run(given, host));
+    end = make_end_text(run(arguments, host));
   } catch (const std::exception& error) {
     end = error.what();
   }
@@ -243,14 +245,14 @@ int run_as_node(Given given, const RunOfNode& run) {
   return 0;
 }
 
-int run_on_every_node(const Given& given) {
-  const Walltime walltime(given);
-  const Launcher launcher = named_launcher(given, "--per-node");
-  const fs::path folder = folder_of_many(given, "--per-node");
+int run_on_every_node(const Arguments& arguments) {
+  const Walltime walltime(arguments);
+  const Launcher launcher = read_launcher(arguments, "--per-node");
+  const fs::path folder = folder_of_many(arguments, "--per-node");
   const fs::path scratch = folder / "log" / "per-node";
   prepare_parent();
-  const std::vector<std::string> allocated = launcher.allocated_nodes(scratch);
-  const std::uint64_t nodes = read_whole_number(given, "nodes", 1, 1'000'000)
+  const std::vector<std::string> allocated = launcher.list_allocated_nodes(scratch);
+  const std::uint64_t nodes = read_whole_number(arguments, "nodes", 1, 1'000'000)
                                   .value_or(std::max<std::size_t>(1, allocated.size()));
   std::set<std::string> answered;
   try {
@@ -258,44 +260,45 @@ int run_on_every_node(const Given& given) {
   } catch (const CaseError& error) {
     throw CaseError(fmt::format("pre-flight failed: {}. Nothing was timed.", error.what()));
   }
-  std::set<std::string> expected = expected_nodes(allocated, answered, nodes);
-  if (given.contains("resume")) add_unfinished(expected, folder);
+  std::set<std::string> expected = list_expected_nodes(allocated, answered, nodes);
+  if (arguments.contains("resume")) add_unfinished(expected, folder);
   std::optional<LocalResults> local;
-  if (const auto there = read_value(given, "local-results")) {
+  if (const auto there = read_value(arguments, "local-results")) {
     local.emplace(launcher, fs::absolute(*there).lexically_normal(), folder);
-    local->prepare(answered, nodes, given.contains("resume"));
+    local->prepare(answered, nodes, arguments.contains("resume"));
   }
   std::vector<std::string> command = launcher.one_per_node(nodes);
-  for (const std::string& word :
-       words_of_run(given, {"per-node", "launcher", "nodes", "out", "local-results", "walltime"}))
+  for (const std::string& word : words_of_run(
+           arguments, {"per-node", "launcher", "nodes", "out", "local-results", "walltime"}))
     command.push_back(word);
   // The clocks of the nodes start now. With a second left they still list what they leave out.
-  if (const auto left = walltime.left())
+  if (const auto left = walltime.left_seconds())
     command.insert(command.end(), {"--walltime", clock_text(std::max<std::uint64_t>(1, *left))});
   const fs::path written = local ? local->folder() : folder;
   command.insert(command.end(), {"--as-node", "--out", written.string()});
   std::cerr << fmt::format("assay run: on {}, into {}/<node>\n",
-                           counted(static_cast<std::size_t>(nodes), "node"), written.string());
-  std::map<std::string, Written> before;
+                           format_count(static_cast<std::size_t>(nodes), "node"), written.string());
+  std::map<std::string, WriteTime> before;
   std::string names;
   for (const std::string& node : expected) {
-    before[node] = before_run(folder / node);
+    before[node] = prepare_folder_of_run(folder / node);
     names += node + "\n";
   }
   write_text(folder / node_list, names);  // now: a job may be killed before its end
   // To the end of all runs; each of them has its own time limits. With --walltime all have ended by
   // then, but for a node that hangs itself.
   std::optional<std::chrono::seconds> limit;
-  if (const auto left = walltime.left())
+  if (const auto left = walltime.left_seconds())
     limit = std::chrono::seconds(*left) + patience_after_walltime;
   NodeProgress progress(folder / "log" / "nodes.err.txt", answered);
   const auto tell = [&](bool last) {
-    if (read_talk(given) != Talk::quiet)
+    if (read_verbosity(arguments) != Verbosity::quiet)
       std::cerr << progress.news(NodeProgress::Clock::now(), last) << std::flush;
   };
   std::string how;
   try {
-    const Ended ended = run_logged(command, folder / "log", "nodes", limit, [&] { tell(false); });
+    const ProcessEnd ended =
+        run_logged(command, folder / "log", "nodes", limit, [&] { tell(false); });
     if (!ended.is_success()) how = ended.text();
   } catch (const CaseError& late) {
     how = late.what();
@@ -307,32 +310,33 @@ int run_on_every_node(const Given& given) {
   ExitCode code = ExitCode::ok;
   if (local)
     code = local->collect([&] { return answering_nodes(launcher, nodes, scratch); }, nodes);
-  std::vector<LeftRun> runs;
+  std::vector<RunRemains> runs;
   for (const std::string& node : expected)
-    runs.push_back(left_node(folder / node, before.at(node), local ? written / node : fs::path()));
-  return static_cast<int>(gravest(code, report_nodes(runs, folder, given_site(given))));
+    runs.push_back(
+        read_node_remains(folder / node, before.at(node), local ? written / node : fs::path()));
+  return static_cast<int>(find_gravest(code, report_nodes(runs, folder, find_site(arguments))));
 }
 
-int run_on_nodes_and_pairs(const Given& given) {
-  const Walltime walltime(given);
-  named_launcher(given, "--pairs").expect_choice_of_nodes("--pairs");
-  Given alone = given, pairs = given;
+int run_on_nodes_and_pairs(const Arguments& arguments) {
+  const Walltime walltime(arguments);
+  read_launcher(arguments, "--pairs").expect_choice_of_nodes("--pairs");
+  Arguments alone = arguments, pairs = arguments;
   alone.erase("pairs");
   for (const char* flag : {"per-node", "nodes", "local-results"}) pairs.erase(flag);
   const auto code = static_cast<ExitCode>(run_on_every_node(alone));
-  const fs::path folder = fs::absolute(*read_value(given, "out"));
+  const fs::path folder = fs::absolute(*read_value(arguments, "out"));
   std::vector<std::string> nodes = node_names(folder / node_list, (folder / node_list).string());
   // A node that has not ended its own run would keep its partner in every pair waiting.
-  std::erase_if(nodes, [&](const std::string& node) { return !ended_code(folder / node); });
+  std::erase_if(nodes, [&](const std::string& node) { return !read_end_code(folder / node); });
   if (nodes.size() < 2) {
     std::cerr << "assay run: no pair is measured: fewer than two nodes have ended their runs\n";
-    return static_cast<int>(gravest(code, ExitCode::failed));
+    return static_cast<int>(find_gravest(code, ExitCode::failed));
   }
   pairs["hosts"] = {join(nodes, ",")};
   pairs["joint"] = {""};
-  if (const auto left = walltime.left())
+  if (const auto left = walltime.left_seconds())
     pairs["walltime"] = {clock_text(std::max<std::uint64_t>(1, *left))};
-  return static_cast<int>(gravest(code, static_cast<ExitCode>(run_on_pairs(pairs))));
+  return static_cast<int>(find_gravest(code, static_cast<ExitCode>(run_on_pairs(pairs))));
 }
 
 }  // namespace assay

@@ -14,19 +14,19 @@ namespace assay {
 
 using nlohmann::json;
 
-std::set<std::string> opened_in(const ResultEnvironment& environment) {
+std::set<std::string> list_opened_plugins(const ResultEnvironment& environment) {
   const json libraries = environment.software.value("libraries", json::object());
   std::set<std::string> names;
   for (const auto& [name, software] : libraries.items()) names.insert(name);
   return names;
 }
 
-std::set<std::string> opened_plugins(const std::vector<PlannedBenchmark>& benchmarks,
-                                     const std::filesystem::path& programs,
-                                     const RunRecord& earlier) {
+std::set<std::string> find_opened_plugins(const std::vector<PlannedBenchmark>& benchmarks,
+                                          const std::filesystem::path& programs,
+                                          const RunRecord& earlier) {
   std::set<std::string> opened, tried;
   for (const RunRecord::Process& process : earlier.processes)
-    opened.merge(opened_in(process.environment));
+    opened.merge(list_opened_plugins(process.environment));
   Plugins plugins = Plugins::of_programs(programs);
   for (const PlannedBenchmark& benchmark : benchmarks) {
     if (!benchmark.launcher.empty()) continue;

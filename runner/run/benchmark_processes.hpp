@@ -12,14 +12,14 @@
 namespace assay {
 
 /// The plugins that the process with this environment has opened.
-std::set<std::string> opened_in(const ResultEnvironment& environment);
+std::set<std::string> list_opened_plugins(const ResultEnvironment& environment);
 
 /// The plugins of `benchmarks` that can be opened now, or that earlier processes of the run have
 /// opened. `programs`: folder of the executables. Under a launcher only the latter count, since
 /// this process may be on another node.
-std::set<std::string> opened_plugins(const std::vector<PlannedBenchmark>& benchmarks,
-                                     const std::filesystem::path& programs,
-                                     const RunRecord& earlier);
+std::set<std::string> find_opened_plugins(const std::vector<PlannedBenchmark>& benchmarks,
+                                          const std::filesystem::path& programs,
+                                          const RunRecord& earlier);
 
 /// Splits a benchmark into the processes that its cases need: one for each value of a dimension of
 /// which a process has one (Case::one_per_process: the allocator, the BLAS library). Each part has

@@ -35,11 +35,11 @@ struct Campaign::Attempt {
   bool began = false;  ///< it has begun a case
   bool timed_out = false;
   std::size_t rows = 0;                  ///< rows that it wrote itself before it was ended
-  std::string waited_for{};              ///< ranks that were stopped when the time was over
+  std::string describe_wait{};           ///< ranks that were stopped when the time was over
   std::vector<std::string> processes{};  ///< process ids by rank, once they are reported
   std::string silent{};                  ///< ranks that did not report how they ended
   std::string said{};                    ///< output on stderr since its open case began
-  Ended ended{};
+  ProcessEnd ended{};
   std::filesystem::path out{}, err{};
 };
 
@@ -85,7 +85,7 @@ std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int
 }
 
 Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks,
-                   Finished finished)
+                   FinishedCases finished)
     : options_(std::move(options)),
       benchmarks_(std::move(benchmarks)),
       finished_(std::move(finished)),
@@ -211,7 +211,7 @@ void Campaign::run_attempt(Attempt& attempt) {
   };
   try {
     wait_for_end(attempt, child, journal);
-  } catch (const Interrupted&) {
+  } catch (const Interruption&) {
     abandon();
     throw;
   } catch (const OutOfTime&) {
@@ -228,7 +228,7 @@ void Campaign::run_attempt(Attempt& attempt) {
     attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
     attempt.said = read_tail(attempt.err);
   }
-  attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
+  attempt.silent = list_silent_ranks(attempt.err, attempt.processes, rank_hosts_);
   settle(attempt);
 }
 
@@ -247,13 +247,13 @@ void Campaign::wait_for_end(Attempt& attempt, Child& child, JournalFollower& jou
   };
   for (;;) {
     if (const int number = wait_for_signal(std::chrono::milliseconds(100)))
-      throw Interrupted{number};
+      throw Interruption{number};
     const auto ended = child.poll();
     has_progressed();  // after poll: an ended child has written all that it ever will
     if (ended) return;
     if (options_.deadline && Clock::now() > *options_.deadline) throw OutOfTime{};
     if (Clock::now() - since <= options_.timeout) continue;
-    attempt.waited_for = waited_for(attempt);
+    attempt.describe_wait = describe_wait(attempt);
     // Asking other hosts takes a while: it may go on meanwhile.
     if (has_progressed()) continue;
     attempt.timed_out = true;
@@ -269,7 +269,7 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
       const ResultEnvironment environment = event.environment;
       if (!environment.rank_hosts.empty()) rank_hosts_ = environment.rank_hosts;
       attempt.processes = event.rank_processes;
-      options_.opened.merge(opened_in(environment));
+      options_.opened.merge(list_opened_plugins(environment));
     } else if (event.kind == "begin") {
       attempt.open = event.id;
       attempt.began = true;
@@ -290,11 +290,11 @@ void Campaign::report_removed(const std::vector<std::string>& removed) {
 }
 
 /// The processes for which a job waits that does not go on. Call it before the job is killed.
-std::string Campaign::waited_for(const Attempt& attempt) const {
-  std::vector<Stopped> stopped = stopped_here();
+std::string Campaign::describe_wait(const Attempt& attempt) const {
+  std::vector<StoppedProcess> stopped = find_stopped_here();
   std::string unknown;
   if (std::set(rank_hosts_.begin(), rank_hosts_.end()).size() > 1)
-    for (const Stopped& process : stopped_anywhere(
+    for (const StoppedProcess& process : find_stopped_anywhere(
              attempt.benchmark.launcher, attempt.benchmark.executable.parent_path() / "assay",
              options_.journal().string(), options_.folder / "log" / "stopped", rank_hosts_,
              unknown))
@@ -330,7 +330,7 @@ void Campaign::settle(Attempt& attempt) {
     said = read_tail(attempt.out);
   expect_fault_of_a_case(attempt, said);
   const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
-  std::string who = both(attempt.waited_for, attempt.silent);
+  std::string who = both(attempt.describe_wait, attempt.silent);
   if (!who.empty()) who = ": " + who;
   const std::string limit = fmt::format("{:.6g} s", options_.timeout.count());
   if (attempt.open.empty()) {
@@ -366,8 +366,8 @@ void Campaign::settle_outside_cases(Attempt& attempt, const std::string& how,
 /// Tells which rows of a process count: those that it had written when its time was over.
 void Campaign::give_up(const Attempt& attempt) const {
   Journal(options_.journal())
-      .append(
-          abandoned_event({attempt.benchmark.name, attempt.launch, attempt.number}, attempt.rows));
+      .append(make_abandoned_event({attempt.benchmark.name, attempt.launch, attempt.number},
+                                   attempt.rows));
 }
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,

@@ -53,7 +53,7 @@ struct CampaignOptions {
   std::optional<std::chrono::steady_clock::time_point> deadline{};
   std::filesystem::path journal() const { return folder / "journal.jsonl"; }
   std::string label;  ///< printed before the progress lines, if several runs alternate
-  Talk talk = Talk::normal;
+  Verbosity talk = Verbosity::normal;
 };
 
 /// The command that starts a benchmark of the run, without the flags of a launch (--plan,
@@ -71,7 +71,7 @@ class JournalLost : public std::runtime_error {
 };
 
 /// The pairs (launch, id) that already have a row.
-using Finished = std::set<std::pair<std::int64_t, std::string>>;
+using FinishedCases = std::set<std::pair<std::int64_t, std::string>>;
 
 /// A random permutation of 0 .. count - 1. It depends only on the recorded seed, the launch and the
 /// place (0: benchmarks; i + 1: cases of benchmark i), so it is reproducible.
@@ -79,8 +79,9 @@ std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int
 
 class Campaign {
  public:
-  Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks, Finished finished);
-  /// Runs the cases of one launch that have no row yet. Throws Interrupted, OutOfTime, InputError
+  Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks,
+           FinishedCases finished);
+  /// Runs the cases of one launch that have no row yet. Throws Interruption, OutOfTime, InputError
   /// (a benchmark refuses its input), JournalLost and std::system_error (the journal cannot be
   /// written). Rows that are finished stay in the journal.
   void run_round(int launch);
@@ -100,7 +101,7 @@ class Campaign {
   void run_attempt(Attempt& attempt);
   void wait_for_end(Attempt& attempt, class Child& child, class JournalFollower& journal);
   void follow(Attempt& attempt, class JournalFollower& journal);
-  std::string waited_for(const Attempt& attempt) const;
+  std::string describe_wait(const Attempt& attempt) const;
   void expect_fault_of_a_case(const Attempt& attempt, const std::string& said) const;
   void settle(Attempt& attempt);
   void settle_outside_cases(Attempt& attempt, const std::string& how, const std::string& details,
@@ -113,7 +114,7 @@ class Campaign {
 
   CampaignOptions options_;
   std::vector<PlannedBenchmark> benchmarks_;
-  Finished finished_;
+  FinishedCases finished_;
   std::vector<std::string> rank_hosts_;  ///< by rank, as the last process group reported them
   Progress progress_;
 };

@@ -28,12 +28,12 @@ constexpr double with_warm_up = 1.2;
 constexpr int brackets = 2;
 
 /// The benchmarks with their cases, asked for in a folder of its own.
-std::vector<PlannedBenchmark> asked(RunPlan plan) {
+std::vector<PlannedBenchmark> plan_cases(RunPlan plan) {
   prepare_parent();
   const Temporary scratch = make_scratch_folder();
   plan.campaign.folder = scratch.path();
   std::filesystem::create_directories(scratch.path() / "log");
-  return planned_benchmarks(plan);
+  return plan_benchmarks(plan);
 }
 
 double compute_max_time(const RunPlan& plan) {
@@ -47,30 +47,32 @@ struct Preview {
 };
 
 Preview make_preview(RunPlan plan, const json& hardware) {
-  Finished finished;
+  FinishedCases finished;
   if (const auto journal = plan.campaign.journal();
       plan.resume && std::filesystem::exists(journal)) {
     const RunRecord earlier = read_run(journal);
     recall(plan, earlier);
     finished = check_finished(plan, earlier);
   }
-  const std::vector<PlannedBenchmark> benchmarks = asked(plan);
+  const std::vector<PlannedBenchmark> benchmarks = plan_cases(plan);
   std::size_t cases = 0;
   for (const PlannedBenchmark& benchmark : benchmarks) cases += benchmark.cases.size();
   const std::size_t all = cases * static_cast<std::size_t>(plan.campaign.launches);
   const std::size_t rows = all - std::min(all, finished.size());
   Preview preview;
-  preview.text = fmt::format(
-      "suite {}: {} x {} = {}{}\n", plan.suite_name, counted(cases, "case"),
-      counted(static_cast<std::size_t>(plan.campaign.launches), "launch", "es"),
-      counted(all, "row"), rows == all ? "" : fmt::format(", {} of them without a result", rows));
+  preview.text =
+      fmt::format("suite {}: {} x {} = {}{}\n", plan.suite_name, format_count(cases, "case"),
+                  format_count(static_cast<std::size_t>(plan.campaign.launches), "launch", "es"),
+                  format_count(all, "row"),
+                  rows == all ? "" : fmt::format(", {} of them without a result", rows));
   for (const PlannedBenchmark& benchmark : benchmarks)
-    preview.text += fmt::format("  {} of assay-{}: {}\n", counted(benchmark.cases.size(), "case"),
-                                benchmark.name, join(make_start(benchmark, plan.campaign), " "));
+    preview.text +=
+        fmt::format("  {} of assay-{}: {}\n", format_count(benchmark.cases.size(), "case"),
+                    benchmark.name, join(make_start(benchmark, plan.campaign), " "));
   preview.timed_seconds = with_warm_up * static_cast<double>(rows) * compute_max_time(plan);
   preview.text += fmt::format(
       "  timing: about {} ({} x {:g} s of max-time, plus a fifth of that for warm-up)\n",
-      rough_time(preview.timed_seconds), counted(rows, "row"), compute_max_time(plan));
+      rough_time(preview.timed_seconds), format_count(rows, "row"), compute_max_time(plan));
   if (plan.ceilings) preview.ceilings = ceiling_plan(benchmarks, hardware);
   return preview;
 }
@@ -84,9 +86,9 @@ std::string deadline_text(std::chrono::steady_clock::time_point deadline, double
 
 }  // namespace
 
-std::string listed(RunPlan plan) {
+std::string list_cases(RunPlan plan) {
   std::string text;
-  for (const PlannedBenchmark& benchmark : asked(std::move(plan)))
+  for (const PlannedBenchmark& benchmark : plan_cases(std::move(plan)))
     for (const Case& planned : benchmark.cases)
       text += planned.id + (planned.names.empty() ? "" : "  " + join(planned.names, ",")) + "\n";
   return text;
@@ -108,7 +110,7 @@ std::string dry_run(std::vector<RunPlan> plans) {
     add(ceilings, preview.ceilings);
   }
   if (!ceilings.empty()) {
-    const double bracket = with_warm_up * assay::timed_seconds(ceilings);
+    const double bracket = with_warm_up * assay::sum_timed_seconds(ceilings);
     text += fmt::format(
         "ceilings: {} ({} times {}, and again between launches, a tenth of the "
         "run at most)\n",

@@ -32,7 +32,7 @@ Findings find_left_out(const RunResult& result) {
 Findings find_mixed_hosts(const RunResult& result) {
   std::vector<std::string> mixed;  // by environment
   for (const ResultEnvironment& environment : result.environments)
-    mixed.push_back(mixed_binaries(environment));
+    mixed.push_back(describe_mixed_binaries(environment));
   std::map<std::string, std::size_t> rows;
   for (const Row& row : result.rows)
     if (row.is_ok()) ++rows[mixed.at(static_cast<std::size_t>(row.environment))];
@@ -43,7 +43,7 @@ Findings find_mixed_hosts(const RunResult& result) {
         {fmt::format("mixed: {} ran on hosts that loaded different builds ({}). Such "
                      "rows are results of no build: install the same one on all hosts, and "
                      "repeat the run.\n",
-                     counted(count, "row"), visible(difference)),
+                     format_count(count, "row"), visible(difference)),
          ExitCode::incomparable});
   return findings;
 }
@@ -124,7 +124,7 @@ Findings compare_ceilings(const Site& site, const RunResult& result) {
 
 void Findings::add(const Findings& more) {
   text += more.text;
-  code = gravest(code, more.code);
+  code = find_gravest(code, more.code);
 }
 
 Findings find_mixed(const RunResult& result) {
@@ -148,7 +148,7 @@ Findings find_mixed(const RunResult& result) {
     findings.add({fmt::format("mixed: {} ran with other software than the same case in an "
                               "earlier launch ({}). Such cases have no single result: repeat the "
                               "run.\n",
-                              counted(count, "row"),
+                              format_count(count, "row"),
                               difference.empty() ? "the system's libraries" : visible(difference)),
                   ExitCode::incomparable});
   return findings;
@@ -179,7 +179,7 @@ ExitCode print_result(const RunResult& result, const std::vector<std::string>& b
   const Findings findings = find_findings(result, loaded, site);
   std::cout << render_table({{"", result}}, {}, {}) << "\nresult: " << folder << "/result.json\n"
             << findings.text << std::flush;
-  return gravest(exit_code(result.rows), findings.code);
+  return find_gravest(exit_code(result.rows), findings.code);
 }
 
 }  // namespace assay

@@ -15,7 +15,7 @@ namespace assay {
 
 using std::chrono::steady_clock;
 
-Progress::Progress(int done, int total, std::string label, Talk talk)
+Progress::Progress(int done, int total, std::string label, Verbosity talk)
     : done_(done),
       total_(total),
       label_(std::move(label)),
@@ -47,12 +47,12 @@ void Progress::row(const Row& row) {
   ++here_;
   const auto now = steady_clock::now();
   const bool wrong = !row.is_ok() && row.status != "unsupported";
-  if (talk_ == Talk::quiet && !wrong) return;
+  if (talk_ == Verbosity::quiet && !wrong) return;
   const bool first_or_last = here_ == 1 || done_ >= total_;
-  if (talk_ == Talk::normal && !terminal_ && !wrong && !first_or_last &&
-      now - told_ < std::chrono::seconds(10))
+  if (talk_ == Verbosity::normal && !terminal_ && !wrong && !first_or_last &&
+      now - shown_at_ < std::chrono::seconds(10))
     return;
-  told_ = now;
+  shown_at_ = now;
   std::string what, word;
   if (row.is_ok()) {
     const double median = row.median();
@@ -69,13 +69,14 @@ void Progress::row(const Row& row) {
   const std::string left = time_left(spent, here_, total_ - done_);
   // std::cerr escapes control characters, and with them colours: what comes from files is escaped
   // here instead.
-  std::clog << escaped(fmt::format("[{}{}/{}] {}  ", label_, done_, total_, row.id))
-            << (word.empty() ? "" : coloured(word, colour_))
-            << escaped(fmt::format("{}{}{}\n", what, left.empty() ? "" : "  ", left)) << std::flush;
+  std::clog << escape_controls(fmt::format("[{}{}/{}] {}  ", label_, done_, total_, row.id))
+            << (word.empty() ? "" : add_colour(word, colour_))
+            << escape_controls(fmt::format("{}{}{}\n", what, left.empty() ? "" : "  ", left))
+            << std::flush;
 }
 
 void Progress::detail(const std::string& text) {
-  if (talk_ == Talk::verbose) note(text);
+  if (talk_ == Verbosity::verbose) note(text);
 }
 
 void Progress::note(const std::string& text) { std::cerr << "assay run: " << text << std::endl; }

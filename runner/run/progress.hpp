@@ -13,20 +13,20 @@ class Progress {
  public:
   /// `done` of `total` cases were finished by an earlier run. If stderr is not a terminal, lines
   /// are rate-limited, so that the log of a long run stays readable; rows that are not ok are
-  /// always printed. `label` is printed before the count if several runs alternate. Talk::quiet
-  /// prints only incorrect and failed rows, Talk::verbose every row and the commands that are
-  /// started.
-  Progress(int done, int total, std::string label = "", Talk talk = Talk::normal);
+  /// always printed. `label` is printed before the count if several runs alternate.
+  /// Verbosity::quiet prints only incorrect and failed rows, Verbosity::verbose every row and the
+  /// commands that are started.
+  Progress(int done, int total, std::string label = "", Verbosity talk = Verbosity::normal);
   void row(const Row& row);
   void note(const std::string& text);
-  void detail(const std::string& text);  ///< a note with Talk::verbose, else nothing
+  void detail(const std::string& text);  ///< a note with Verbosity::verbose, else nothing
 
  private:
   int done_, total_, here_ = 0;
   std::string label_;
-  Talk talk_;
+  Verbosity talk_;
   bool terminal_, colour_;
-  std::chrono::steady_clock::time_point start_, told_;
+  std::chrono::steady_clock::time_point start_, shown_at_;
 };
 
 /// " (±1.5 %)" behind a median, from half the width of its interval. Above 100 % it has no number:

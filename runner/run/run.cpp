@@ -31,7 +31,7 @@ using nlohmann::json;
 namespace {
 
 /// The record of the run that --out holds already, which only --resume may continue.
-RunRecord earlier_record(const fs::path& folder, bool resume) {
+RunRecord read_earlier_record(const fs::path& folder, bool resume) {
   const fs::path file = folder / "journal.jsonl";
   std::error_code unknown;  // of a pipe, which reading refuses
   if (!fs::exists(file) || (fs::file_size(file, unknown) == 0 && !unknown)) {
@@ -74,8 +74,8 @@ std::vector<fs::path> missing_folders(fs::path folder) {
 
 /// One plan on its way.
 struct Side {
-  explicit Side(RunPlan given)
-      : plan(std::move(given)), missing(missing_folders(plan.campaign.folder)) {
+  explicit Side(RunPlan plan_of_side)
+      : plan(std::move(plan_of_side)), missing(missing_folders(plan.campaign.folder)) {
     missing.insert(missing.end(), plan.new_folders.begin(), plan.new_folders.end());
   }
   RunPlan plan;
@@ -108,21 +108,21 @@ RunRecord own_record(const Side& side) {
 void prepare(Side& side) {
   RunPlan& plan = side.plan;
   const fs::path& folder = plan.campaign.folder;
-  const RunRecord earlier = earlier_record(folder, plan.resume);
+  const RunRecord earlier = read_earlier_record(folder, plan.resume);
   recall(plan, earlier);
-  Finished finished = check_finished(plan, earlier);
+  FinishedCases finished = check_finished(plan, earlier);
   side.environment = capture_environment();
   const ResultEnvironment environment = side.environment;
   check_machine(plan, environment, earlier);
   for (const std::string& name : plan.baselines) side.baselines.push_back(Baseline::load(name));
   preflight(plan.processes, plan.site ? plan.site->accelerator.match : "",
             executable_folder() / "assay", folder / "log" / "preflight");
-  std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
+  std::vector<PlannedBenchmark> benchmarks = plan_benchmarks(plan);
   check_cases(plan, benchmarks, earlier);
   if (plan.ceilings) side.ceilings = ceiling_plan(benchmarks, environment.hardware);
   side.resumed = earlier.header.has_value();
   side.header = begin_header(plan, benchmarks);
-  plan.campaign.opened = opened_plugins(benchmarks, plan.programs, earlier);
+  plan.campaign.opened = find_opened_plugins(benchmarks, plan.programs, earlier);
   side.campaign =
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
 }
@@ -140,7 +140,7 @@ class Brackets {
   void measure() {
     if (!wanted_) return;
     const CampaignOptions& options = sides_.front().plan.campaign;
-    if (options.talk != Talk::quiet)
+    if (options.talk != Verbosity::quiet)
       std::cerr << (options.label.empty()
                         ? "assay run:"
                         : "[" + options.label.substr(0, options.label.find(' ')) + "]")
@@ -200,7 +200,7 @@ bool has_rows(const Side& side) {
   }
 }
 
-Unfinished unfinished(const std::vector<Side>& sides, const std::string& why) {
+UnfinishedRun make_unfinished(const std::vector<Side>& sides, const std::string& why) {
   const std::string folder = sides.front().plan.campaign.folder.string();
   if (std::ranges::none_of(sides, has_rows)) {
     // The same command starts anew: nothing of this run is left in its way.
@@ -209,9 +209,9 @@ Unfinished unfinished(const std::vector<Side>& sides, const std::string& why) {
       fs::remove(side->plan.campaign.journal(), stays);
       remove_made(side->plan.campaign.folder, side->missing);
     }
-    return Unfinished(why + ". No row was finished, and nothing is kept");
+    return UnfinishedRun(why + ". No row was finished, and nothing is kept");
   }
-  return Unfinished(fmt::format(
+  return UnfinishedRun(fmt::format(
       "{}. Finished rows are kept in {}/journal.jsonl. Continue with the same command{}.", why,
       folder, sides.front().plan.resume ? "" : fmt::format(" and --out {} --resume", folder)));
 }
@@ -243,18 +243,19 @@ std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans) {
     for (std::size_t i = 1; i < sides.size(); ++i)
       sides[i].header.id += fmt::format("-{}", i);  // begun in one second by one process
     for (Side& side : sides) {
-      before_run(side.plan.campaign.folder);
+      prepare_folder_of_run(side.plan.campaign.folder);
       Journal(side.plan.campaign.journal())
           .append(begin_event(side.header, side.resumed, side.environment));
     }
     run_rounds(sides);
     for (Side& side : sides) side.record = own_record(side);
-  } catch (const Interrupted& signal) {
-    throw unfinished(sides, fmt::format("stopped by {}", strsignal(signal.signal)));
+  } catch (const Interruption& signal) {
+    throw make_unfinished(sides, fmt::format("stopped by {}", strsignal(signal.signal)));
   } catch (const JournalLost& lost) {
-    throw unfinished(sides, fmt::format("a benchmark cannot write its rows ({})", lost.what()));
+    throw make_unfinished(sides,
+                          fmt::format("a benchmark cannot write its rows ({})", lost.what()));
   } catch (const std::system_error& error) {
-    throw unfinished(sides, fmt::format("cannot continue ({})", error.what()));
+    throw make_unfinished(sides, fmt::format("cannot continue ({})", error.what()));
   }
   std::vector<RunResult> results;
   for (Side& side : sides)
@@ -275,10 +276,10 @@ RunPlan plan_of_compared(const RunResult& result, const AllowedPrograms& chosen)
   return plan_of_result(result, chosen);
 }
 
-std::vector<RunResult> run_again(std::vector<Again> sides, int launches,
+std::vector<RunResult> run_again(std::vector<RepeatedSide> sides, int launches,
                                  const std::filesystem::path& folder, const std::string& command) {
   std::vector<RunPlan> plans;
-  for (Again& side : sides) {
+  for (RepeatedSide& side : sides) {
     RunPlan plan = std::move(side.plan);
     plan.campaign.folder = std::filesystem::absolute(folder / side.name).lexically_normal();
     plan.campaign.launches = launches;
@@ -287,7 +288,7 @@ std::vector<RunResult> run_again(std::vector<Again> sides, int launches,
     plan.filter.clear();  // the ids say it all
     plan.baselines.clear();
     // Never taken from an earlier call with this folder.
-    plan.given = {"cases", "launches", "filter", "baseline", "no-ceilings"};
+    plan.given_flags = {"cases", "launches", "filter", "baseline", "no-ceilings"};
     plan.command = command;
     plan.resume = true;
     plan.ceilings = false;  // a verdict is about times

@@ -11,7 +11,7 @@
 namespace assay {
 
 /// A run ended before its last case. Finished rows are in the journal.
-class Unfinished : public std::runtime_error {
+class UnfinishedRun : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
@@ -24,7 +24,7 @@ class Unfinished : public std::runtime_error {
 std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans);
 
 /// One side of a comparison: the plan of its run, and the ids of the cases to run again.
-struct Again {
+struct RepeatedSide {
   std::string name;  ///< of its folder and in its progress lines
   RunPlan plan;
   std::vector<std::string> ids;
@@ -36,14 +36,14 @@ RunPlan plan_of_compared(const RunResult& result, const AllowedPrograms& chosen)
 
 /// Runs the cases of each side with `launches` launches, interleaved with the other sides; nothing
 /// else of the plans changes. Returns the results, which are in `folder`/NAME of each side. The
-/// same call continues an interrupted one. `command`: for the record. InputError and Unfinished as
-/// run_side_by_side.
-std::vector<RunResult> run_again(std::vector<Again> sides, int launches,
+/// same call continues an interrupted one. `command`: for the record. InputError and UnfinishedRun
+/// as run_side_by_side.
+std::vector<RunResult> run_again(std::vector<RepeatedSide> sides, int launches,
                                  const std::filesystem::path& folder, const std::string& command);
 
 /// `assay run --list`: the ids of the cases, one per line, with the names of their problems in
 /// problem lists.
-std::string listed(RunPlan plan);
+std::string list_cases(RunPlan plan);
 
 /// `assay run --dry-run`: cases, launches, the commands that start them and an estimate of the time
 /// for timed iterations, of one run or of several alternating ones. For a run that would be

@@ -29,7 +29,7 @@ using nlohmann::json;
 
 namespace {
 
-bool wanted(const Case& benchmark_case, const Pattern& filter) {
+bool is_selected(const Case& benchmark_case, const Pattern& filter) {
   if (filter.in(benchmark_case.id)) return true;
   return std::any_of(benchmark_case.names.begin(), benchmark_case.names.end(),
                      [&](const std::string& name) { return filter.in(name); });
@@ -92,7 +92,7 @@ std::vector<std::string> words_of_cases(const RunPlan& plan) {
 /// Adopts what a header says of how the run was made, but not what was executed: a file never
 /// chooses that.
 void adopt(RunPlan& plan, const RunHeader& header) {
-  const auto open = [&](const std::string& flag) { return !plan.given.contains(flag); };
+  const auto open = [&](const std::string& flag) { return !plan.given_flags.contains(flag); };
   const RunSettings settings = header.settings.value_or(RunSettings{});
   if (open("seed")) plan.campaign.seed = header.seed.value_or(plan.campaign.seed);
   if (open("launches")) plan.campaign.launches = header.launches.value_or(plan.campaign.launches);
@@ -210,11 +210,11 @@ void recall(RunPlan& plan, const RunRecord& earlier) {
   if (earlier.header) adopt(plan, *earlier.header);
 }
 
-Finished check_finished(const RunPlan& plan, const RunRecord& earlier) {
-  Finished finished;
+FinishedCases check_finished(const RunPlan& plan, const RunRecord& earlier) {
+  FinishedCases finished;
   std::vector<Row> rows;
   for (const RecordedRow& recorded : earlier.rows) rows.push_back(recorded.row);
-  const std::set<std::string> lost = lost_ids(rows);
+  const std::set<std::string> lost = list_lost_ids(rows);
   const auto is_repeated = [&](const Row& row) {
     return plan.resume &&
            (may_be_repeated(row) || (row.status == "unsupported" && lost.contains(row.id)));
@@ -255,11 +255,11 @@ std::string tree_differences(const std::string& name, const json& before, const 
   for (const json& step : json::diff(before, now)) {
     if (differences.size() == 3) break;
     const json::json_pointer at(step["path"].get<std::string>());
-    const auto shown = [&](const json& side) {
+    const auto describe_value = [&](const json& side) {
       return side.contains(at) ? side.at(at).dump() : std::string("absent");
     };
     differences.push_back(fmt::format("{}{} was {} there, now it is {}", name, at.to_string(),
-                                      shown(before), shown(now)));
+                                      describe_value(before), describe_value(now)));
   }
   return join(differences, "; ");
 }
@@ -298,7 +298,7 @@ bool is_joint(const Case& benchmark_case) {
 
 }  // namespace
 
-std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
+std::vector<PlannedBenchmark> plan_benchmarks(const RunPlan& plan) {
   const Pattern filter(plan.filter, fmt::format("--filter '{}'", plan.filter));
   const std::set<std::string> chosen(plan.ids.begin(), plan.ids.end());
   std::vector<PlannedBenchmark> benchmarks;
@@ -311,7 +311,7 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
                                  .cases = {},
                                  .launcher = group.words,
                                  .shape = plan.processes.size() > 1 ? group.shape.name() : ""};
-      Listing listing = listed_cases(benchmark.executable, plan.campaign.suite_file, group.words,
+      Listing listing = read_listing(benchmark.executable, plan.campaign.suite_file, group.words,
                                      plan.campaign.folder / "log" / ("list-" + benchmark.place()),
                                      plan.campaign.timeout, plan.suite_hash, words_of_cases(plan));
       benchmark.cases_hash = listing.hash;
@@ -319,7 +319,7 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
       for (Case& benchmark_case : listing.cases) {
         all.push_back(benchmark_case.id);
         if ((!plan.joint || is_joint(benchmark_case)) &&
-            (plan.filter.empty() || wanted(benchmark_case, filter)) &&
+            (plan.filter.empty() || is_selected(benchmark_case, filter)) &&
             (chosen.empty() || chosen.contains(benchmark_case.id)) &&
             planned.insert(benchmark_case.id).second)
           benchmark.cases.push_back(std::move(benchmark_case));
@@ -330,15 +330,15 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
     }
   for (const std::string& id : plan.ids)
     if (std::find(all.begin(), all.end(), id) == all.end())
-      throw InputError(unknown_name("case of suite " + plan.suite_name, id, all));
+      throw InputError(explain_unknown_name("case of suite " + plan.suite_name, id, all));
   if (benchmarks.empty())
     throw InputError(plan.filter.empty()
                          ? fmt::format("suite {} has no cases{}.", plan.suite_name,
                                        plan.joint ? " of several ranks" : "")
                          : fmt::format("--filter '{}' matches none of {} of suite {}. "
                                        "See `assay run {} --list`.",
-                                       plan.filter, counted(all.size(), "case"), plan.suite_name,
-                                       plan.campaign.suite_file.string()));
+                                       plan.filter, format_count(all.size(), "case"),
+                                       plan.suite_name, plan.campaign.suite_file.string()));
   return benchmarks;
 }
 

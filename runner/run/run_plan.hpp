@@ -31,7 +31,8 @@ struct RunPlan {
   std::vector<std::string> ids;    ///< only these cases; empty: all
   std::filesystem::path programs;  ///< folder of the benchmarks' executables
   std::string command;             ///< the command line, for the record
-  std::set<std::string> given;     ///< flags of the command line, which recall() does not replace
+  std::set<std::string>
+      given_flags;  ///< flags of the command line, which recall() does not replace
   /// Folders that were created for this run, the deepest first. They are removed if the run is
   /// refused.
   std::vector<std::filesystem::path> new_folders{};
@@ -70,7 +71,7 @@ RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>&
 void recall(RunPlan& plan, const RunRecord& earlier);
 /// The finished cases of the interrupted run. InputError, naming the difference, if it is another
 /// run.
-Finished check_finished(const RunPlan& plan, const RunRecord& earlier);
+FinishedCases check_finished(const RunPlan& plan, const RunRecord& earlier);
 /// InputError if the cases of a resumed run have changed (an edited problem list).
 void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
                  const RunRecord& earlier);
@@ -82,6 +83,6 @@ void check_machine(const RunPlan& plan, const ResultEnvironment& environment,
                    const RunRecord& earlier);
 
 /// The executables and cases of the plan. InputError if there are none.
-std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan);
+std::vector<PlannedBenchmark> plan_benchmarks(const RunPlan& plan);
 
 }  // namespace assay

@@ -42,7 +42,7 @@ ProcessKey RunEvent::process() const {
 
 RunEvent row_event(Row row) { return {.kind = "row", .row = std::move(row)}; }
 
-RunEvent abandoned_event(const ProcessKey& process, std::size_t rows) {
+RunEvent make_abandoned_event(const ProcessKey& process, std::size_t rows) {
   return {.kind = "given_up",
           .benchmark = process.benchmark,
           .launch = process.launch,
@@ -181,7 +181,7 @@ class EventCheck {
   }
 
  private:
-  /// `shown`: the pointer in the line.
+  /// `describe_value`: the pointer in the line.
   void check_at(const std::string& place, const json& value, const std::string& shown) {
     result_[json::json_pointer(place)] = value;
     refuse_first(schema_errors(result_, "result", ""), place, shown);

@@ -41,7 +41,7 @@ void from_json(const nlohmann::json& json, RunEvent& event);
 /// The event "row".
 RunEvent row_event(Row row);
 /// The event "given_up": the process was abandoned when it had written `rows` rows.
-RunEvent abandoned_event(const ProcessKey& process, std::size_t rows);
+RunEvent make_abandoned_event(const ProcessKey& process, std::size_t rows);
 
 /// A row, and the indices of the brackets that were measured before and after it in its session: a
 /// measurement before an interruption says nothing of the machine after it.

@@ -31,7 +31,7 @@ namespace {
 
 /// The signals of wait_for_signal(). A signal that was ignored at our start (nohup, a shell's
 /// background job) stays ignored: blocking it would make it pending, and so would undo that.
-const sigset_t& watched() {
+const sigset_t& watched_signals() {
   static const sigset_t set = [] {
     sigset_t all;
     sigemptyset(&all);
@@ -46,7 +46,7 @@ const sigset_t& watched() {
   return set;
 }
 
-Ended decode_status(int status) {
+ProcessEnd decode_status(int status) {
   if (WIFSIGNALED(status)) return {true, WTERMSIG(status)};
   return {false, WEXITSTATUS(status)};
 }
@@ -144,13 +144,13 @@ std::vector<pid_t> orphans() {
 
 }  // namespace
 
-std::string Ended::text() const {
+std::string ProcessEnd::text() const {
   if (signalled) return fmt::format("killed by signal {} ({})", code, strsignal(code));
   return fmt::format("ended with exit code {}", code);
 }
 
 void prepare_parent() {
-  sigprocmask(SIG_BLOCK, &watched(), nullptr);
+  sigprocmask(SIG_BLOCK, &watched_signals(), nullptr);
   signal(SIGXFSZ, SIG_IGN);  // a full file becomes an error of write()
   survive_leaving_reader();  // a closed terminal must not lose a run
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -159,7 +159,7 @@ void prepare_parent() {
 int wait_for_signal(std::chrono::milliseconds longest) {
   const timespec limit{static_cast<time_t>(longest.count() / 1000),
                        static_cast<long>(longest.count() % 1000) * 1000000};
-  const int number = sigtimedwait(&watched(), nullptr, &limit);
+  const int number = sigtimedwait(&watched_signals(), nullptr, &limit);
   return number > 0 && number != SIGCHLD ? number : 0;
 }
 
@@ -199,7 +199,7 @@ Child::~Child() {
   watched_children().erase(pid_);
 }
 
-std::optional<Ended> Child::poll() {
+std::optional<ProcessEnd> Child::poll() {
   if (ended_) return ended_;
   int status = 0;
   const pid_t got = waitpid(pid_, &status, WNOHANG);
@@ -208,7 +208,7 @@ std::optional<Ended> Child::poll() {
   return ended_;
 }
 
-Ended Child::kill(std::chrono::milliseconds grace) {
+ProcessEnd Child::kill(std::chrono::milliseconds grace) {
   if (grace.count() > 0 && !poll()) {
     ::kill(-pid_, SIGTERM);
     const auto end = std::chrono::steady_clock::now() + grace;
@@ -284,7 +284,7 @@ bool wait_for_end(std::list<Child>& children, std::optional<std::chrono::millise
   while (!std::ranges::all_of(children, [](Child& child) { return child.poll().has_value(); })) {
     if (const int number = wait_for_signal(interval)) {
       kill_all();
-      throw Interrupted{number};
+      throw Interruption{number};
     }
     watch();
     if (!limit || std::chrono::steady_clock::now() - start < *limit) continue;

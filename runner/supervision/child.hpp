@@ -16,12 +16,12 @@ namespace assay {
 
 /// A signal asked this process to end. It is not an error: finished rows are in the journal, and
 /// the run can be resumed.
-struct Interrupted {
+struct Interruption {
   int signal = 0;
 };
 
 /// The end of a process.
-struct Ended {
+struct ProcessEnd {
   bool signalled = false;
   int code = 0;  ///< exit code, or the signal's number
   bool is_success() const { return !signalled && code == 0; }
@@ -47,15 +47,15 @@ class Child final {
 
   pid_t pid() const { return pid_; }
   /// The end of the process, or nothing while it runs.
-  std::optional<Ended> poll();
+  std::optional<ProcessEnd> poll();
   /// Sends SIGKILL to the group and to every orphan that this process adopted from it. With `grace`
   /// above 0, SIGTERM is sent first, and so much time given: a launcher like mpirun then ends its
   /// ranks on other nodes, which signals of this process do not reach.
-  Ended kill(std::chrono::milliseconds grace);
+  ProcessEnd kill(std::chrono::milliseconds grace);
 
  private:
   pid_t pid_ = -1;
-  std::optional<Ended> ended_;
+  std::optional<ProcessEnd> ended_;
   std::vector<std::filesystem::path> logs_;
 };
 
@@ -68,8 +68,8 @@ void prepare_parent();
 int wait_for_signal(std::chrono::milliseconds longest);
 
 /// Waits until all children have ended. Kills those that run for longer than `limit`, and then
-/// returns false. Throws Interrupted when a signal asks this process to end; the children have then
-/// been killed. `grace`: as for Child::kill. `watch` is called a few times a second.
+/// returns false. Throws Interruption when a signal asks this process to end; the children have
+/// then been killed. `grace`: as for Child::kill. `watch` is called a few times a second.
 bool wait_for_end(
     std::list<Child>& children, std::optional<std::chrono::milliseconds> limit,
     std::chrono::milliseconds grace, const std::function<void()>& watch = [] {});
@@ -86,13 +86,13 @@ std::string read_tail(const std::filesystem::path& file, std::size_t bytes = 600
 struct FinishedCommand {
   std::string output;  ///< stdout
   std::string errors;  ///< tail of stderr
-  Ended ended;
+  ProcessEnd ended;
   bool failed() const { return !ended.is_success(); }
   /// "ended with exit code 3: no such file".
   std::string how() const { return ended.text() + (errors.empty() ? "" : ": " + errors); }
 };
 /// Runs a command to its end. `scratch`: prefix of the names of two temporary files. CaseError if
-/// it takes longer than `limit`, and InputError if it cannot be started. Throws Interrupted.
+/// it takes longer than `limit`, and InputError if it cannot be started. Throws Interruption.
 FinishedCommand finish_command(const std::vector<std::string>& command,
                                const std::filesystem::path& scratch,
                                std::chrono::milliseconds limit);

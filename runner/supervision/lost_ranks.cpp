@@ -42,9 +42,9 @@ std::string on_host(const std::vector<std::size_t>& ranks, const std::string& ho
 
 }  // namespace
 
-std::string silent_ranks(const std::filesystem::path& log,
-                         const std::vector<std::string>& processes,
-                         const std::vector<std::string>& hosts) {
+std::string list_silent_ranks(const std::filesystem::path& log,
+                              const std::vector<std::string>& processes,
+                              const std::vector<std::string>& hosts) {
   if (hosts.size() < 2) return "";
   std::set<std::size_t> reported;
   for (const std::string& line : split(log_of_case(log), '\n'))

@@ -13,8 +13,8 @@ namespace assay {
 /// (core/base/signal_note.hpp); one that is killed, stopped or cut off cannot. `processes` (process
 /// ids) and `hosts`: of all ranks, by rank. "" for a job of one rank, and if all ranks have
 /// reported.
-std::string silent_ranks(const std::filesystem::path& log,
-                         const std::vector<std::string>& processes,
-                         const std::vector<std::string>& hosts);
+std::string list_silent_ranks(const std::filesystem::path& log,
+                              const std::vector<std::string>& processes,
+                              const std::vector<std::string>& hosts);
 
 }  // namespace assay

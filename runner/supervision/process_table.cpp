@@ -87,9 +87,9 @@ std::vector<int> descendants() {
   return numbers;
 }
 
-std::vector<Stopped> stopped_here(const std::string& word) {
+std::vector<StoppedProcess> find_stopped_here(const std::string& word) {
   const std::map<pid_t, ProcessEntry> all = visible_processes();
-  std::vector<Stopped> stopped;
+  std::vector<StoppedProcess> stopped;
   for (const auto& [number, process] : all) {
     if (process.state != 'T' && process.state != 't') continue;
     if (word.empty() ? below(number, getpid(), all) : has_word(number, word))
@@ -108,11 +108,11 @@ std::vector<std::string> asking(std::vector<std::string> launcher, const fs::pat
   return launcher;
 }
 
-std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
-                                      const fs::path& assay, const std::string& word,
-                                      const fs::path& scratch,
-                                      const std::vector<std::string>& rank_hosts,
-                                      std::string& unknown) {
+std::vector<StoppedProcess> find_stopped_anywhere(const std::vector<std::string>& launcher,
+                                                  const fs::path& assay, const std::string& word,
+                                                  const fs::path& scratch,
+                                                  const std::vector<std::string>& rank_hosts,
+                                                  std::string& unknown) {
   constexpr std::chrono::seconds patience(10);
   std::string answer;
   try {
@@ -120,14 +120,14 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
   } catch (const CaseError&) {   // nothing within that time
   } catch (const InputError&) {  // it cannot be started
   }
-  std::vector<Stopped> stopped;
-  std::set<std::string> asked;
+  std::vector<StoppedProcess> stopped;
+  std::set<std::string> asked_hosts;
   for (const std::string& line : split(answer, '\n')) {
     std::istringstream words(line);
     std::string host, what;
-    Stopped stopped_process;
+    StoppedProcess stopped_process;
     if (!(words >> host >> what)) continue;
-    if (what == "asked") asked.insert(host);
+    if (what == "asked") asked_hosts.insert(host);
     if (what != "stopped" || !(words >> stopped_process.process)) continue;
     words >> stopped_process.rank;
     stopped_process.host = host;
@@ -135,7 +135,7 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
   }
   std::map<std::string, std::string> silent;
   for (std::size_t rank = 0; rank < rank_hosts.size(); ++rank)
-    if (const std::string& host = rank_hosts[rank]; !asked.contains(host))
+    if (const std::string& host = rank_hosts[rank]; !asked_hosts.contains(host))
       silent[host] += (silent[host].empty() ? "" : ", ") + std::to_string(rank);
   for (const auto& [host, theirs] : silent)
     unknown += fmt::format("{}whether rank {} on {} is stopped is unknown (no answer)",
@@ -143,9 +143,10 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
   return stopped;
 }
 
-std::string to_text(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts) {
+std::string to_text(std::vector<StoppedProcess> stopped,
+                    const std::vector<std::string>& rank_hosts) {
   std::vector<std::string> texts;
-  for (Stopped& stopped_process : stopped) {
+  for (StoppedProcess& stopped_process : stopped) {
     const bool known = !stopped_process.rank.empty() &&
                        stopped_process.rank.find_first_not_of("0123456789") == std::string::npos;
     if (known && std::stoul(stopped_process.rank) < rank_hosts.size())

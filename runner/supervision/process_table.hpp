@@ -27,7 +27,7 @@ std::string readable_text(const std::filesystem::path& file);
 std::string host_here();
 
 /// A process that a signal has stopped (SIGSTOP, a debugger).
-struct Stopped {
+struct StoppedProcess {
   int process = 0;
   std::string rank;  ///< from its launcher; empty if it has none
   std::string host;
@@ -38,7 +38,7 @@ std::vector<int> descendants();
 
 /// The stopped processes of this host that are descendants of this process or, if `word` is not
 /// empty, that have `word` as an argument of their command.
-std::vector<Stopped> stopped_here(const std::string& word = "");
+std::vector<StoppedProcess> find_stopped_here(const std::string& word = "");
 
 /// The command that starts `assay stopped` beside the running job. srun gets a flag to overlap with
 /// the job, since it would otherwise wait for its end.
@@ -48,15 +48,17 @@ std::vector<std::string> asking(std::vector<std::string> launcher,
 /// Starts `assay stopped` on all hosts of a job by the job's launcher, to find stopped processes
 /// with `word` in their command. `unknown` receives a message if there is no answer within ten
 /// seconds.
-std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
-                                      const std::filesystem::path& assay, const std::string& word,
-                                      const std::filesystem::path& scratch,
-                                      const std::vector<std::string>& rank_hosts,
-                                      std::string& unknown);
+std::vector<StoppedProcess> find_stopped_anywhere(const std::vector<std::string>& launcher,
+                                                  const std::filesystem::path& assay,
+                                                  const std::string& word,
+                                                  const std::filesystem::path& scratch,
+                                                  const std::vector<std::string>& rank_hosts,
+                                                  std::string& unknown);
 
 /// "rank 1 (process 4711 on HOST) is stopped" for each process, without repetition; "" if there is
 /// none. `rank_hosts`: the hosts that the ranks reported; they replace the host in `stopped`.
-std::string to_text(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts);
+std::string to_text(std::vector<StoppedProcess> stopped,
+                    const std::vector<std::string>& rank_hosts);
 
 /// MPI libraries remove their segments themselves, unless their processes are killed. Removed is
 /// only a segment of this host that did not exist before the job, was mapped by a process of the

@@ -36,7 +36,7 @@ Facts ask(int gpu) {
 }
 
 /// Host memory that is written before it is read, so that nothing is spent on zeroing it.
-std::unique_ptr<std::byte[]> unwritten_memory(std::size_t bytes) {
+std::unique_ptr<std::byte[]> allocate_unwritten(std::size_t bytes) {
   return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
 }
 
@@ -74,7 +74,7 @@ std::string why_no_gpu() {
 int gpu_of_process() {
   int count = 0;
   check(cudaGetDeviceCount(&count), "counting the GPUs");
-  return count > 0 ? launched().local_rank.value_or(0) % count : 0;
+  return count > 0 ? read_launch_info().local_rank.value_or(0) % count : 0;
 }
 
 cudaStream_t cuda_stream(Stream& stream) {
@@ -179,10 +179,10 @@ std::unique_ptr<Tensor> CudaDevice::allocate(const TensorSpec& spec) {
 
 void CudaDevice::put(Tensor& tensor, const Source& source) {
   const TensorSpec& spec = tensor.spec();
-  std::unique_ptr<std::byte[]> data = unwritten_memory(packed_bytes(spec));
+  std::unique_ptr<std::byte[]> data = allocate_unwritten(packed_bytes(spec));
   fill_packed(spec.type, spec.elements(), data.get(), source);
   if (const Layout* const layout = find_layout(spec)) {
-    std::unique_ptr<std::byte[]> placed = unwritten_memory(spec.bytes);
+    std::unique_ptr<std::byte[]> placed = allocate_unwritten(spec.bytes);
     const auto start = std::chrono::steady_clock::now();
     place(spec, *layout, data.get(), placed.get());
     reorder_seconds_ += seconds_since(start);
@@ -193,10 +193,10 @@ void CudaDevice::put(Tensor& tensor, const Source& source) {
 
 void CudaDevice::get(Tensor& tensor, const Sink& sink) {
   const TensorSpec& spec = tensor.spec();
-  std::unique_ptr<std::byte[]> data = unwritten_memory(spec.bytes);
+  std::unique_ptr<std::byte[]> data = allocate_unwritten(spec.bytes);
   transfer(tensor, data.get(), cudaMemcpyDeviceToHost);
   if (const Layout* const layout = find_layout(spec)) {
-    std::unique_ptr<std::byte[]> packed = unwritten_memory(packed_bytes(spec));
+    std::unique_ptr<std::byte[]> packed = allocate_unwritten(packed_bytes(spec));
     const auto start = std::chrono::steady_clock::now();
     pack(spec, *layout, data.get(), packed.get());
     reorder_seconds_ += seconds_since(start);

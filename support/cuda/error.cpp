@@ -8,7 +8,7 @@ namespace assay::cuda {
 namespace {
 
 /// The error that has broken the CUDA context of this process; empty: none.
-std::string& broken() {
+std::string& context_error() {
   static std::string words;
   return words;
 }
@@ -21,7 +21,7 @@ void remember_if_sticky() {
   // While a stream records, no synchronisation is allowed, and none tells anything.
   const bool tells =
       still != cudaErrorStreamCaptureUnsupported && still != cudaErrorStreamCaptureInvalidated;
-  if (still != cudaSuccess && tells && broken().empty()) broken() = words(still);
+  if (still != cudaSuccess && tells && context_error().empty()) context_error() = words(still);
   cudaGetLastError();
 }
 
@@ -34,25 +34,25 @@ std::string words(cudaError_t error) {
 std::string pending() {
   const cudaError_t error = cudaGetLastError();
   remember_if_sticky();
-  return error == cudaSuccess ? broken() : words(error);
+  return error == cudaSuccess ? context_error() : words(error);
 }
 
 void check(cudaError_t error, const std::string& what) {
   if (error == cudaSuccess) return;
   remember_if_sticky();
-  throw CaseError(
-      fmt::format("{} failed (CUDA: {}){}", what, words(error),
-                  broken().empty() ? "" : ". No later case of this process can use the GPU."));
+  throw CaseError(fmt::format(
+      "{} failed (CUDA: {}){}", what, words(error),
+      context_error().empty() ? "" : ". No later case of this process can use the GPU."));
 }
 
-bool is_usable() { return broken().empty(); }
+bool is_usable() { return context_error().empty(); }
 
 void check_usable() {
   if (is_usable()) return;
   throw CaseError(fmt::format(
       "the GPU cannot be used any more in this process (an earlier case met CUDA: {}). Run this "
       "case alone; compute-sanitizer finds what broke it.",
-      broken()));
+      context_error()));
 }
 
 }  // namespace assay::cuda

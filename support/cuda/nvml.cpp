@@ -17,7 +17,7 @@ void take(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
 }
 
-Nvml opened() {
+Nvml open_nvml() {
   Nvml nvml;
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -64,7 +64,7 @@ std::string Nvml::failure(const char* call, int status) const {
 }
 
 const Nvml& nvml() {
-  static const Nvml library = opened();
+  static const Nvml library = open_nvml();
   return library;
 }
 

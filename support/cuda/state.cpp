@@ -19,7 +19,7 @@ constexpr int sensor_gpu = 0;                  // nvmlTemperatureSensors_t
 
 /// `unit` times what a function of NVML tells; nothing where it is absent or refuses.
 template <class Function, class... Arguments>
-std::optional<double> told(double unit, Function function, Arguments... arguments) {
+std::optional<double> ask_nvml(double unit, Function function, Arguments... arguments) {
   unsigned value = 0;
   if (function == nullptr || function(arguments..., &value) != 0) return std::nullopt;
   return unit * value;
@@ -43,7 +43,7 @@ struct Field {
 constexpr std::array counters{Field{251, "heat"}, Field{252, "hardware heat"},
                               Field{253, "power brake"}};
 
-std::map<std::string, double> throttled(NvmlDevice gpu) {
+std::map<std::string, double> read_throttled(NvmlDevice gpu) {
   std::map<std::string, double> seconds;
   if (nvml().violation != nullptr)
     for (const Policy& policy : policies)
@@ -70,12 +70,12 @@ std::optional<DeviceState> CudaDevice::state() {
     const Result<NvmlDevice> device = nvml_device(address);
     if (std::holds_alternative<Unsupported>(device)) return;
     const NvmlDevice gpu = std::get<NvmlDevice>(device);
-    answer->clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_sm);
-    answer->memory_clock_hz = told(1e6, nvml().clock_mhz, gpu, clock_memory);
-    answer->temperature_celsius = told(1, nvml().temperature_celsius, gpu, sensor_gpu);
-    answer->power_w = told(1e-3, nvml().power_mw, gpu);
-    answer->power_limit_w = told(1e-3, nvml().power_limit_mw, gpu);
-    answer->throttled_s = throttled(gpu);
+    answer->clock_hz = ask_nvml(1e6, nvml().clock_mhz, gpu, clock_sm);
+    answer->memory_clock_hz = ask_nvml(1e6, nvml().clock_mhz, gpu, clock_memory);
+    answer->temperature_celsius = ask_nvml(1, nvml().temperature_celsius, gpu, sensor_gpu);
+    answer->power_w = ask_nvml(1e-3, nvml().power_mw, gpu);
+    answer->power_limit_w = ask_nvml(1e-3, nvml().power_limit_mw, gpu);
+    answer->throttled_s = read_throttled(gpu);
   });
   if (!answered) return std::nullopt;
   const DeviceState& state = *answer;

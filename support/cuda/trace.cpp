@@ -19,7 +19,7 @@
 namespace assay::cuda {
 namespace {
 
-bool switched_off() {
+bool is_switched_off() {
   const char* const value = std::getenv("ASSAY_CUDA_TRACE");
   return value != nullptr && std::strcmp(value, "0") == 0;
 }
@@ -27,8 +27,8 @@ bool switched_off() {
 #ifdef ASSAY_HAVE_CUPTI
 
 std::mutex traced_mutex;  // CUPTI hands records over on a thread of its own
-Traced& traced() {
-  static Traced all;
+KernelTrace& trace() {
+  static KernelTrace all;
   return all;
 }
 
@@ -60,8 +60,8 @@ void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::s
     const auto* const kernel = reinterpret_cast<const CUpti_ActivityKernel9*>(record);
     if (kernel->name == nullptr) continue;
     const std::lock_guard lock(traced_mutex);
-    traced().seconds += 1e-9 * static_cast<double>(kernel->end - kernel->start);
-    std::vector<std::string>& names = traced().names;
+    trace().seconds += 1e-9 * static_cast<double>(kernel->end - kernel->start);
+    std::vector<std::string>& names = trace().names;
     if (std::string name = readable(kernel->name); std::ranges::find(names, name) == names.end())
       names.push_back(std::move(name));
   }
@@ -123,13 +123,13 @@ Cupti& cupti() {
 #ifdef ASSAY_HAVE_CUPTI
 
 std::string tracer() {
-  if (switched_off()) return "off (ASSAY_CUDA_TRACE=0)";
+  if (is_switched_off()) return "off (ASSAY_CUDA_TRACE=0)";
   return cupti().problem.empty() ? fmt::format("libcupti.so.{}", CUDART_VERSION / 1000)
                                  : cupti().problem;
 }
 
-std::optional<Traced> traced_kernels(const std::function<void()>& body) {
-  const bool on = !switched_off() && cupti().problem.empty() &&
+std::optional<KernelTrace> trace_kernels(const std::function<void()>& body) {
+  const bool on = !is_switched_off() && cupti().problem.empty() &&
                   cupti().enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
   if (!on) {
     body();
@@ -139,7 +139,7 @@ std::optional<Traced> traced_kernels(const std::function<void()>& body) {
     cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     cupti().disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
     const std::lock_guard lock(traced_mutex);
-    return std::exchange(traced(), {});
+    return std::exchange(trace(), {});
   };
   try {
     body();
@@ -147,7 +147,7 @@ std::optional<Traced> traced_kernels(const std::function<void()>& body) {
     stop();
     throw;
   }
-  Traced traced = stop();
+  KernelTrace traced = stop();
   return traced.names.empty() ? std::nullopt : std::optional(std::move(traced));
 }
 
@@ -155,7 +155,7 @@ std::optional<Traced> traced_kernels(const std::function<void()>& body) {
 
 std::string tracer() { return "built without CUPTI"; }
 
-std::optional<Traced> traced_kernels(const std::function<void()>& body) {
+std::optional<KernelTrace> trace_kernels(const std::function<void()>& body) {
   body();
   return std::nullopt;
 }

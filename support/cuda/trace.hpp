@@ -8,7 +8,7 @@
 
 namespace assay::cuda {
 
-struct Traced {
+struct KernelTrace {
   std::vector<std::string> names;  ///< demangled, each once, in the order of their first run
   double seconds = 0;              ///< of all kernels together, by the GPU's time stamps
 };
@@ -17,7 +17,7 @@ struct Traced {
 /// work that it submits. Returns nothing if CUPTI is missing or cannot record (because another
 /// profiler is attached); `body` has then run, too. Recording makes launches slower, so timed runs
 /// are never recorded. ASSAY_CUDA_TRACE=0 turns it off.
-std::optional<Traced> traced_kernels(const std::function<void()>& body);
+std::optional<KernelTrace> trace_kernels(const std::function<void()>& body);
 
 /// The library "libcupti.so.13", or the reason why there is none, for the environment.
 std::string tracer();

@@ -73,7 +73,7 @@ AlphaBeta make_line(double alpha, double beta) {
 TEST(Fastest, LinesFollowEachOtherWhereTheyCross) {
   const std::vector<AlphaBeta> lines{make_line(10, 1), make_line(1, 4), make_line(3, 2.5),
                                      make_line(20, 5)};
-  const std::vector<Fastest> order = fastest(lines);
+  const std::vector<Fastest> order = find_fastest(lines);
   ASSERT_EQ(order.size(), 3u);
   EXPECT_EQ(order[0].which, 1u);
   EXPECT_EQ(order[0].first_bytes, 0);
@@ -92,12 +92,12 @@ TEST(Fastest, LinesFollowEachOtherWhereTheyCross) {
 
 TEST(Fastest, ALineThatIsNowhereTheLeastDoesNotAppear) {
   const std::vector<AlphaBeta> three{make_line(1, 3), make_line(6, 2.9), make_line(4, 1)};
-  ASSERT_EQ(fastest(three).size(), 2u);
-  EXPECT_EQ(fastest(three)[1].which, 2u);
+  ASSERT_EQ(find_fastest(three).size(), 2u);
+  EXPECT_EQ(find_fastest(three)[1].which, 2u);
   const std::vector<AlphaBeta> parallel{make_line(2, 1), make_line(1, 1), make_line(1, 1)};
-  ASSERT_EQ(fastest(parallel).size(), 1u);
-  EXPECT_EQ(fastest(parallel)[0].which, 1u);
-  EXPECT_TRUE(fastest({}).empty());
+  ASSERT_EQ(find_fastest(parallel).size(), 1u);
+  EXPECT_EQ(find_fastest(parallel)[0].which, 1u);
+  EXPECT_TRUE(find_fastest({}).empty());
 }
 
 std::vector<NamedResult> rivals() {

@@ -9,7 +9,7 @@ namespace test_latex_table {
 
 Table table_of(const std::vector<std::string>& titles,
                const std::vector<std::vector<std::string>>& rows) {
-  Table table{titled(titles)};
+  Table table{make_columns(titles)};
   for (const auto& row : rows) table.lines.push_back({row});
   return table;
 }

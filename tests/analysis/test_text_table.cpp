@@ -32,7 +32,7 @@ TEST(TextTable, NotesAreWrappedOnATerminalAlone) {
     table_width = width;
     const std::string text = terminal_table({columns, lines});
     const std::vector<std::string> shown = split(text, '\n');
-    for (const std::string& line : shown) EXPECT_LE(shown_width(line), width) << text;
+    for (const std::string& line : shown) EXPECT_LE(count_columns(line), width) << text;
     EXPECT_LT(shown.size(), count) << "a wider terminal needs fewer lines";
     count = shown.size();
     std::string words;
@@ -65,7 +65,7 @@ TEST(TextTable, TitlesAreBrokenWhereATerminalIsTooNarrow) {
 
 TEST(TextTable, ATerminalShowsWhatHasRoomAndNamesTheRest) {
   const std::string words = "2(p-1) (alpha + beta m/p)";
-  const Table table{titled({"algorithm", ">of time|1", "rate|2", "formula"}),
+  const Table table{make_columns({"algorithm", ">of time|1", "rate|2", "formula"}),
                     {{{"ring", "12 %", "98.2 GB/s", words}, ""}, {{"tree"}, "unsupported"}}};
   const std::string whole = terminal_table(table);
   const std::size_t before = table_width;
@@ -75,7 +75,7 @@ TEST(TextTable, ATerminalShowsWhatHasRoomAndNamesTheRest) {
     const std::string text = terminal_table(table);
     EXPECT_EQ(text == whole, width >= 55) << text;
     EXPECT_EQ(text.find("Not shown, to ") != std::string::npos, width < 50) << text;
-    for (const std::string& line : split(text, '\n')) EXPECT_LE(shown_width(line), width) << text;
+    for (const std::string& line : split(text, '\n')) EXPECT_LE(count_columns(line), width) << text;
     for (const char* word : {"ring", "tree", "unsupported", "2(p-1)", "(alpha", "beta", "m/p)"})
       EXPECT_NE(text.find(word), std::string::npos) << text;
   }
@@ -128,9 +128,9 @@ TEST(TextTable, CsvByItsRules) {
 }
 
 TEST(TextTable, ALongTextIsCutBetweenCharacters) {
-  EXPECT_EQ(shortened("12 µs", 5), "12 µs");
-  EXPECT_EQ(shortened("12 µs!", 5), "12 µ…");
-  EXPECT_EQ(shortened("µµµ", 2), "µ…");
+  EXPECT_EQ(shorten("12 µs", 5), "12 µs");
+  EXPECT_EQ(shorten("12 µs!", 5), "12 µ…");
+  EXPECT_EQ(shorten("µµµ", 2), "µ…");
 }
 
 TEST(TextTable, ColumnsAreAddedToLinesWithoutANoteAndTakenOut) {
@@ -170,12 +170,12 @@ TEST(TextTable, RepeatedTextsBecomeLinesAboveTheOthers) {
 }
 
 TEST(Wrapped, BreaksAtBlanksAndIndents) {
-  EXPECT_EQ(wrapped("a few words", 20), "a few words");
-  EXPECT_EQ(wrapped("a few words here", 8), "a few\n  words\n  here");
-  EXPECT_EQ(wrapped("averylongword b", 5), "averylongword\n  b");
-  EXPECT_EQ(wrapped("", 5), "");
+  EXPECT_EQ(wrap("a few words", 20), "a few words");
+  EXPECT_EQ(wrap("a few words here", 8), "a few\n  words\n  here");
+  EXPECT_EQ(wrap("averylongword b", 5), "averylongword\n  b");
+  EXPECT_EQ(wrap("", 5), "");
   // Characters count, not bytes.
-  EXPECT_EQ(wrapped("\u00b5\u00b5 \u00b5\u00b5", 5), "\u00b5\u00b5 \u00b5\u00b5");
+  EXPECT_EQ(wrap("\u00b5\u00b5 \u00b5\u00b5", 5), "\u00b5\u00b5 \u00b5\u00b5");
 }
 
 }  // namespace test_text_table

@@ -20,9 +20,9 @@ namespace assay::testing_fakes {
 using Spoil = std::function<void(const Call&)>;
 
 /// A transport that is right, but for what `spoil` does to it.
-class Spoiled final : public ForwardingCommunicator {
+class SpoilingCommunicator final : public ForwardingCommunicator {
  public:
-  Spoiled(Communicator& under, Spoil spoil, bool runs = true)
+  SpoilingCommunicator(Communicator& under, Spoil spoil, bool runs = true)
       : ForwardingCommunicator(under), spoil_(std::move(spoil)), runs_(runs) {}
   void run(const Call& call, Stream& stream) override {
     if (runs_) under().run(call, stream);

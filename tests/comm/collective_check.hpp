@@ -75,7 +75,7 @@ class Memory {
 };
 
 /// The call's buffers on one rank, filled, and what must come out.
-struct Prepared {
+struct PreparedCall {
   Memory send, receive;
   Call call;
   bool checked = true;           ///< this rank gets a result
@@ -96,19 +96,19 @@ inline double combined(const Shape& shape, int ranks, std::int64_t index) {
   return shape.op == ReduceOp::average ? result / ranks : result;
 }
 
-inline Prepared prepared(const Shape& shape, int rank, int ranks, const Allocate& sent_from = {},
-                         const Allocate& got_in = {}) {
+inline PreparedCall prepared(const Shape& shape, int rank, int ranks,
+                             const Allocate& sent_from = {}, const Allocate& got_in = {}) {
   const bool scatters = shape.what == Collective::reduce_scatter;
   const bool gathers = shape.what == Collective::allgather;
   const bool sends = shape.what != Collective::broadcast;
   const std::int64_t total =
       shape.count * (scatters || gathers || shape.what == Collective::alltoall ? ranks : 1);
   const std::int64_t sent = gathers ? shape.count : total, got = scatters ? shape.count : total;
-  Prepared all{Memory(shape.type, sends ? sent : 0, sent_from),
-               Memory(shape.type, got, got_in),
-               {},
-               true,
-               {}};
+  PreparedCall all{Memory(shape.type, sends ? sent : 0, sent_from),
+                   Memory(shape.type, got, got_in),
+                   {},
+                   true,
+                   {}};
   std::vector<double> data;
   for (std::int64_t i = 0; i < sent; ++i) data.push_back(value(rank, i));
   all.call = {shape.what, {}, all.receive.buffer(), shape.op, shape.root};
@@ -150,7 +150,7 @@ inline Prepared prepared(const Shape& shape, int rank, int ranks, const Allocate
 }
 
 /// The first wrong element, or empty.
-inline std::string wrong(Prepared& all, const Shape& shape) {
+inline std::string wrong(PreparedCall& all, const Shape& shape) {
   if (!all.send.whole() || !all.receive.whole()) return "wrote beyond a buffer's end";
   if (!all.checked) return "";
   std::vector<double> got(static_cast<std::size_t>(all.call.receive.count));
@@ -171,7 +171,7 @@ inline std::string wrong(Prepared& all, const Shape& shape) {
 inline void check(Communicator& ranks, const Shape& shape, bool started = false,
                   const Allocate& sent_from = {}, const Allocate& got_in = {}) {
   HostStream stream;
-  Prepared all = prepared(shape, ranks.rank(), ranks.size(), sent_from, got_in);
+  PreparedCall all = prepared(shape, ranks.rank(), ranks.size(), sent_from, got_in);
   ASSERT_EQ(ranks.why_not(all.call), "") << shape.text();
   ranks.prepare(all.call);
   if (started) {

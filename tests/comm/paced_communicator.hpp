@@ -79,7 +79,7 @@ class PacedWorld {
     auto& queue = queues_[static_cast<std::size_t>(from)];
     double& free = free_[static_cast<std::size_t>(from)];
     while (!queue.empty() && free <= clock.now()) {
-      const Queued next = std::move(queue.front());
+      const QueuedMessage next = std::move(queue.front());
       queue.pop_front();
       free = arrival(from, next.to, std::max(free, next.since),
                      static_cast<double>(next.message->data.size()));
@@ -99,7 +99,7 @@ class PacedWorld {
   std::map<Key, std::vector<std::shared_ptr<Message>>> mail;
 
  private:
-  struct Queued {
+  struct QueuedMessage {
     int to;
     double since;
     std::shared_ptr<Message> message;
@@ -120,7 +120,7 @@ class PacedWorld {
 
   std::vector<PacedLevel> levels_;
   std::vector<double> free_;  ///< from when on each rank can send
-  std::vector<std::deque<Queued>> queues_;
+  std::vector<std::deque<QueuedMessage>> queues_;
   std::map<std::pair<std::size_t, int>, double> ports_;
 };
 
@@ -154,7 +154,7 @@ class PacedCommunicator final : public Communicator {
   bool done(Request& request) override {
     if (request.handle == 0) return true;
     const std::lock_guard lock(world_.mutex);
-    const Pending& pending = pending_.at(request.handle);
+    const PendingTransfer& pending = pending_.at(request.handle);
     const auto message = message_of(pending);
     if (!message || world_.clock.now() < message->due) return false;
     if (pending.data.data != nullptr) {
@@ -219,7 +219,7 @@ class PacedCommunicator final : public Communicator {
   double broadcast(double) override { throw unused("broadcast"); }
 
  private:
-  struct Pending {
+  struct PendingTransfer {
     std::shared_ptr<PacedWorld::Message> sent;  ///< of a send
     PacedWorld::Key key;
     std::size_t number = 0;
@@ -228,11 +228,11 @@ class PacedCommunicator final : public Communicator {
   static std::logic_error unused(const char* what) {
     return std::logic_error(std::string("the paced transport has no ") + what);
   }
-  Request remember(Pending pending) {
+  Request remember(PendingTransfer pending) {
     pending_.emplace(++last_, std::move(pending));
     return {last_};
   }
-  std::shared_ptr<PacedWorld::Message> message_of(const Pending& pending) const {
+  std::shared_ptr<PacedWorld::Message> message_of(const PendingTransfer& pending) const {
     if (pending.sent) return pending.sent;
     const auto box = world_.mail.find(pending.key);
     if (box == world_.mail.end() || box->second.size() <= pending.number) return nullptr;
@@ -243,7 +243,7 @@ class PacedCommunicator final : public Communicator {
   int rank_;
   double polled_ = 0;
   std::uintptr_t last_ = 0;
-  std::map<std::uintptr_t, Pending> pending_;
+  std::map<std::uintptr_t, PendingTransfer> pending_;
   std::map<PacedWorld::Key, std::size_t> received_;
 };
 

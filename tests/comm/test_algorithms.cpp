@@ -143,12 +143,12 @@ void several_calls(const std::string& name, Communicator& transport) {
   ASSERT_NE(communicator, nullptr);
   HostStream stream;
   std::vector<Shape> shapes;
-  std::vector<Prepared> all;
+  std::vector<PreparedCall> all;
   std::vector<Request> requests;
   for (const std::int64_t count : {1000, 1000, 70000, 3, 1000})
     shapes.push_back({Collective::allreduce, count, DataType::fp64, ReduceOp::sum, false, 0});
   for (const Shape& shape : shapes) all.push_back(prepared(shape, transport.rank(), 4));
-  for (Prepared& prepared_call : all) {
+  for (PreparedCall& prepared_call : all) {
     requests.push_back(communicator->start(prepared_call.call, stream));
     // Some ranks get further than others before the next one starts.
     for (int i = 0; i < 50 * transport.rank(); ++i)

@@ -190,7 +190,7 @@ TEST(Allocation, ATimedRunOfAReplayAllocatesNothing) {
         Allocated wanted{algorithm, allreduce(4 * elements, 2)};
         wanted.replay = settings;
         wanted.cover = [&](Layers& layers) {
-          if (fusion > 0) layers.push_back(fused(*layers.back(), fusion));
+          if (fusion > 0) layers.push_back(make_fusion(*layers.back(), fusion));
         };
         expect_none(wanted);
       }

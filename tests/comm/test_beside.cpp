@@ -11,7 +11,7 @@ namespace assay {
 namespace test_beside {
 
 using testing_fakes::on_threads;
-using testing_fakes::Spoiled;
+using testing_fakes::SpoilingCommunicator;
 
 CollectiveShape four_beside() {
   CollectiveShape shape;
@@ -27,7 +27,7 @@ class SpoiledHalves final : public ForwardingCommunicator {
   SpoiledHalves(Communicator& under, int victim) : ForwardingCommunicator(under), victim_(victim) {}
   std::unique_ptr<Communicator> split(int color, int key) override {
     half_ = under().split(color, key);
-    return std::make_unique<Spoiled>(*half_, [this](const Call& call) {
+    return std::make_unique<SpoilingCommunicator>(*half_, [this](const Call& call) {
       if (rank() == victim_)
         static_cast<unsigned char*>(call.receive.data)[call.receive.bytes() - 1] ^= 1;
     });

@@ -19,7 +19,7 @@ namespace test_collective {
 
 using testing_fakes::on_threads;
 using testing_fakes::rank_case;
-using testing_fakes::Spoiled;
+using testing_fakes::SpoilingCommunicator;
 
 constexpr DataType types[] = {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16,
                               DataType::s32};
@@ -57,7 +57,8 @@ TEST(Collective, WhatIsRightPassesOnEveryRank) {
   for (const int ranks : {1, 2, 3, 5})
     for (const CollectiveShape& shape : shapes(ranks, 29))
       on_threads(ranks, [&](Communicator& here) {
-        const auto rank = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr));
+        const auto rank =
+            rank_case(shape, here, std::make_unique<SpoilingCommunicator>(here, nullptr));
         const Verification before = rank->workload->verify_before();
         EXPECT_TRUE(before.passed) << shown(shape) << ": " << before.reason;
         rank->workload->reset();
@@ -78,9 +79,10 @@ TEST(Collective, NonblockingCallsAreTheSameProblem) {
     CollectiveShape shape;
     shape.ranks = 3;
     shape.bytes = 1200;
-    const auto rank = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr), true);
+    const auto rank =
+        rank_case(shape, here, std::make_unique<SpoilingCommunicator>(here, nullptr), true);
     EXPECT_TRUE(rank->workload->verify_before().passed);
-    EXPECT_NE(rank->workload->executed().implementation.find("waited for"), std::string::npos);
+    EXPECT_NE(rank->workload->execution().implementation.find("waited for"), std::string::npos);
   });
 }
 
@@ -98,7 +100,7 @@ TEST(Collective, OneWrongBitOnOneRankIsIncorrect) {
       if (shape.pattern == Pattern::reduce && victim != shape.root) continue;  // has no output
       std::atomic<int> wrong = 0;
       on_threads(3, [&](Communicator& here) {
-        auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
+        auto spoiled = std::make_unique<SpoilingCommunicator>(here, [&](const Call& call) {
           if (here.rank() == victim) flip(call.receive, call.receive.count - 1);
         });
         const auto rank = rank_case(shape, here, std::move(spoiled));
@@ -180,7 +182,8 @@ TEST(Collective, WhatIsNotWrittenIsIncorrect) {
     if (is_exchange(shape.pattern)) continue;
     std::atomic<int> wrong = 0;
     on_threads(2, [&](Communicator& here) {
-      const auto rank = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr, false));
+      const auto rank =
+          rank_case(shape, here, std::make_unique<SpoilingCommunicator>(here, nullptr, false));
       if (!rank->workload->verify_before().passed) ++wrong;
     });
     EXPECT_GE(wrong, 1) << shown(shape);
@@ -193,7 +196,7 @@ TEST(Collective, ARootThatLosesItsOwnDataIsIncorrect) {
   shape.ranks = 2;
   shape.bytes = 64;
   on_threads(2, [&](Communicator& here) {
-    auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
+    auto spoiled = std::make_unique<SpoilingCommunicator>(here, [&](const Call& call) {
       if (here.rank() == 0) flip(call.receive, 0);
     });
     const auto rank = rank_case(shape, here, std::move(spoiled));
@@ -208,7 +211,7 @@ TEST(Collective, SumsThatWereRoundedToLessAreIncorrect) {
   shape.ranks = 2;
   shape.bytes = 4 * 100;
   on_threads(2, [&](Communicator& here) {
-    auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
+    auto spoiled = std::make_unique<SpoilingCommunicator>(here, [&](const Call& call) {
       auto* values = static_cast<float*>(call.receive.data);
       for (std::int64_t i = 0; i < call.receive.count; ++i)
         values[i] = static_cast<float>(round_to(DataType::bf16, values[i]));
@@ -225,7 +228,7 @@ TEST(Collective, AnAverageMayMissByTwoUnitsInTheLastPlaceAndNoMore) {
   shape.bytes = 4 * 300;
   for (const int units : {1, 200})
     on_threads(3, [&](Communicator& here) {
-      auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
+      auto spoiled = std::make_unique<SpoilingCommunicator>(here, [&](const Call& call) {
         auto* values = static_cast<float*>(call.receive.data);
         for (std::int64_t i = 0; i < call.receive.count; ++i)
           for (int step = 0; step < units; ++step) values[i] = std::nextafter(values[i], 2.0F);
@@ -240,10 +243,11 @@ TEST(Collective, ABarrierIsJudgedByCausality) {
   shape.pattern = Pattern::barrier;
   shape.ranks = 3;
   on_threads(3, [&](Communicator& here) {
-    const auto good = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr));
+    const auto good = rank_case(shape, here, std::make_unique<SpoilingCommunicator>(here, nullptr));
     EXPECT_TRUE(good->workload->verify_before().passed);
     // One that returns at once.
-    const auto bad = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr, false));
+    const auto bad =
+        rank_case(shape, here, std::make_unique<SpoilingCommunicator>(here, nullptr, false));
     const Verification judged = bad->workload->verify_before();
     EXPECT_FALSE(judged.passed);
     EXPECT_NE(judged.reason.find("left the barrier"), std::string::npos) << judged.reason;

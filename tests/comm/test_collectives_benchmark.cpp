@@ -50,7 +50,7 @@ TEST_F(CollectivesBenchmarkTest, AnOptionWithoutAUseIsRefusedByItsName) {
   using Chosen = std::map<std::string, std::vector<std::string>>;
   const auto said = [&](const Chosen& chosen) -> std::string {
     try {
-      expand(benchmark_, chosen, plugins_, false, {4, 2}, Unused::refused);
+      expand(benchmark_, chosen, plugins_, false, {4, 2}, UnusedValues::refused);
       return "accepted";
     } catch (const InputError& error) {
       return error.what();

@@ -89,7 +89,7 @@ TEST(ReplayWorkload, MakesOneCallForEachTensorInOrder) {
 TEST(ReplayWorkload, FusedTensorsGoTogether) {
   on_threads(2, [](Communicator& transport) {
     Recorder recorder(transport);
-    const auto fusion = fused(recorder, 400);
+    const auto fusion = make_fusion(recorder, 400);
     const auto replay = replay_over(*fusion, {counts, true, 0}, allreduce_of(2));
     EXPECT_TRUE(replay->workload->verify_before().passed);
     recorder.started.clear();
@@ -119,8 +119,8 @@ TEST(ReplayWorkload, LastsAsLongAsTheComputationAndPollsOnlyOnRequest) {
         if (unpolled > 0) run_once(*replay->workload);
       }
       EXPECT_EQ(recorder.polls > 0, polled);
-      EXPECT_EQ(replay->workload->executed().numbers.at("tensors"), 6);
-      EXPECT_EQ(replay->workload->executed().numbers.at("compute_s"), 0.05);
+      EXPECT_EQ(replay->workload->execution().numbers.at("tensors"), 6);
+      EXPECT_EQ(replay->workload->execution().numbers.at("compute_s"), 0.05);
     });
 }
 
@@ -150,7 +150,7 @@ TEST(ReplayWorkload, ExposedTimeIsThatOfTheSlowestRankInTimedRuns) {
     outcome.timing = measure(*replay->workload, transport, few);
     late.late = std::chrono::milliseconds(300);
     outcome.verification = replay->workload->verify_after();
-    outcome.executed = replay->workload->executed();
+    outcome.execution = replay->workload->execution();
     outcome.status = "ok";
     Case wanted;
     wanted.id = "replay";

@@ -169,7 +169,7 @@ TEST(SharedMemoryProcesses, RegisteredBuffersAreReadAndWrittenWhereTheyAre) {
 
 /// Results of more bytes are written past the caches; nothing where that is not done here.
 std::optional<std::size_t> streamed_from() {
-  const std::size_t bytes = streamed_from_bytes();
+  const std::size_t bytes = find_least_streamed_bytes();
   return bytes < std::size_t{1} << 28 ? std::optional(bytes) : std::nullopt;
 }
 
@@ -227,7 +227,7 @@ TEST(SharedMemoryProcesses, CallsOfUnequalSizesAreRefusedBeforeAnythingIsWritten
         return registered ? communicator->allocate(bytes)
                           : std::shared_ptr<void>(std::make_shared<std::byte[]>(bytes));
       };
-      Prepared all =
+      PreparedCall all =
           prepared({Collective::allreduce, count, DataType::fp32, ReduceOp::sum, false, 0},
                    ranks.rank(), 2, memory, memory);
       communicator->prepare(all.call);
@@ -246,12 +246,12 @@ TEST(SharedMemoryProcesses, CallsOfUnequalSizesAreRefusedBeforeAnythingIsWritten
 
 bool says_streamed(const Communicator& communicator, std::int64_t count, int rank,
                    const Allocate& memory = {}) {
-  const Prepared all =
+  const PreparedCall all =
       prepared({Collective::allreduce, count, DataType::fp32, ReduceOp::sum, false, 0}, rank, 2,
                memory, memory);
-  Executed executed;
-  communicator.describe(all.call, executed);
-  return executed.implementation.find("past the caches") != std::string::npos;
+  Execution execution;
+  communicator.describe(all.call, execution);
+  return execution.implementation.find("past the caches") != std::string::npos;
 }
 
 TEST(SharedMemoryProcesses, OnlyLongResultsGoPastTheCaches) {
@@ -298,7 +298,7 @@ TEST(StoreChoice, TheFasterWayIsTaken) {
   const auto serial = serial_communicator();
   for (const bool slow : {false, true}) {
     int runs[2] = {};
-    const bool streamed = faster_when_streamed(*serial, [&](bool way) {
+    const bool streamed = is_faster_when_streamed(*serial, [&](bool way) {
       ++runs[way];
       if (way == slow) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     });
@@ -314,12 +314,12 @@ TEST(SharedMemoryProcesses, RegisteredBuffersAreSaidToBe) {
     if (!communicator) return false;
     const Allocate registered = [&](std::size_t bytes) { return communicator->allocate(bytes); };
     const Shape shape{Collective::allreduce, 1000, DataType::fp32, ReduceOp::sum, false, 0};
-    Prepared all = prepared(shape, ranks.rank(), 2, registered, registered),
-             ordinary = prepared(shape, ranks.rank(), 2);
-    const auto said = [&](const Prepared& prepared_call) {
-      Executed executed;
-      communicator->describe(prepared_call.call, executed);
-      return executed.implementation;
+    PreparedCall all = prepared(shape, ranks.rank(), 2, registered, registered),
+                 ordinary = prepared(shape, ranks.rank(), 2);
+    const auto said = [&](const PreparedCall& prepared_call) {
+      Execution execution;
+      communicator->describe(prepared_call.call, execution);
+      return execution.implementation;
     };
     EXPECT_EQ(said(all).find("read where they stand"), std::string::npos) << "not yet prepared";
     communicator->prepare(all.call);

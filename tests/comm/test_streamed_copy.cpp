@@ -17,9 +17,9 @@ TEST(StreamedCopy, CopiesEveryByteAndNoOther) {
       for (const std::size_t source : {std::size_t{0}, std::size_t{3}, at}) {
         std::fill(into.begin(), into.end(), std::byte{0xee});
         const auto count = static_cast<std::int64_t>(bytes);
-        streamed_copy({into.data() + at, count, DataType::u8},
+        copy_streamed({into.data() + at, count, DataType::u8},
                       {from.data() + source, count, DataType::u8});
-        streamed_fence();
+        fence_streamed();
         ASSERT_EQ(std::memcmp(into.data() + at, from.data() + source, bytes), 0)
             << bytes << " bytes from " << source << " to " << at;
         for (std::size_t i = 0; i < room; ++i)

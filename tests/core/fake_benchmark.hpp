@@ -14,8 +14,8 @@ struct Script {
   std::function<Verification()> before = [] { return good(); };
   std::function<Verification()> during = [] { return good(); };
   std::function<Verification()> after = [] { return good(); };
-  Executed executed = [] {
-    Executed made;
+  Execution execution = [] {
+    Execution made;
     made.implementation = "fake";
     return made;
   }();
@@ -44,7 +44,7 @@ class FakeWorkload final : public Workload {
   Verification end_audit() override { return script_.during(); }
   Verification verify_before() override { return script_.before(); }
   Verification verify_after() override { return script_.after(); }
-  Executed executed() const override { return script_.executed; }
+  Execution execution() const override { return script_.execution; }
   std::map<std::string, double> work() const override { return {{"flops_per_s", 100}}; }
   std::map<std::string, double> setup() const override { return {{"create", 0.5}}; }
 

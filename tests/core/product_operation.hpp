@@ -36,7 +36,7 @@ class Product final : public Problem {
 class ProductOracle final : public Oracle {
  public:
   explicit ProductOracle(Shape shape, int magnitude = 3) : shape_(shape), magnitude_(magnitude) {}
-  int exact_magnitude(const Executed&) const override { return magnitude_; }
+  int exact_magnitude(const Execution&) const override { return magnitude_; }
   int full_magnitude(const TensorSpec& spec) const override {
     return spec.type == DataType::u8 ? 127 : 100;
   }
@@ -50,7 +50,7 @@ class ProductOracle final : public Oracle {
     if (indices.back() != output.elements() - 1) indices.push_back(output.elements() - 1);
     return indices;
   }
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool exact,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution&, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Values &a = inputs.at("a"), &b = inputs.at("b");
     const double u = 0x1p-24;
@@ -133,10 +133,10 @@ class ProductOperation final : public Operation {
     if (fault_) fault_(runs, static_cast<float*>(tensors_[2]->data()));
     ++runs;
   }
-  Executed executed() const override {
-    Executed executed;
-    executed.algorithmic_flops = 99;
-    return executed;
+  Execution execution() const override {
+    Execution execution;
+    execution.algorithmic_flops = 99;
+    return execution;
   }
   std::set<Tensor*> bound, scratches;
   int runs = 0;
@@ -167,12 +167,13 @@ class SmallHost final : public Device {
   HostDevice host_;
 };
 
-struct Prepared {
+struct PreparedProduct {
   SmallHost device;
   ProductOperation* operation = nullptr;
   std::unique_ptr<Workload> workload;
 
-  explicit Prepared(Shape shape, OperationSetup setup = {}, Fault fault = {}, int magnitude = 3) {
+  explicit PreparedProduct(Shape shape, OperationSetup setup = {}, Fault fault = {},
+                           int magnitude = 3) {
     prepare(shape, setup, std::move(fault), magnitude);
   }
   void prepare(Shape shape, OperationSetup setup, Fault fault, int magnitude) {

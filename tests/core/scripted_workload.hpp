@@ -50,7 +50,7 @@ class ScriptedWorkload : public Workload {
   }
   Verification verify_before() override { return {}; }
   Verification verify_after() override { return {}; }
-  Executed executed() const override { return {}; }
+  Execution execution() const override { return {}; }
   std::map<std::string, double> work() const override { return {}; }
   std::map<std::string, double> setup() const override { return {}; }
 

@@ -105,8 +105,9 @@ TEST_F(OfAnH100, ConvolutionsAreFusedWithTheirNormalizations) {
     for (const NormFusion fusion : {NormFusion::none, NormFusion::relu, NormFusion::add_relu})
       for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::tf32}) {
         const ConvProblem problem(parse_conv(shape), ConvDirection::forward, precision);
-        const ConvGraph graph({nullptr, &*properties_}, problem,
-                              normalized(std::get<ConvForm>(conv_form(problem, "nhwc")), fusion));
+        const ConvGraph graph(
+            {nullptr, &*properties_}, problem,
+            add_normalization(std::get<ConvForm>(conv_form(problem, "nhwc")), fusion));
         EXPECT_EQ(graph.tensors(), fusion == NormFusion::add_relu ? 7u : 6u);
         const std::vector<ConvEngine> engines = graph.engines();
         EXPECT_TRUE(std::ranges::any_of(
@@ -122,7 +123,7 @@ TEST_F(OfAnH100, ConvolutionsAreSummedForTheirNormalizations) {
     for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::tf32}) {
       const ConvProblem problem(parse_conv(shape), ConvDirection::forward, precision);
       const ConvGraph graph({nullptr, &*properties_}, problem,
-                            summed(std::get<ConvForm>(conv_form(problem, "nhwc"))));
+                            add_sums(std::get<ConvForm>(conv_form(problem, "nhwc"))));
       EXPECT_EQ(graph.tensors(), 5u);
       const std::vector<ConvEngine> engines = graph.engines();
       EXPECT_TRUE(std::ranges::any_of(

@@ -70,7 +70,7 @@ void expect_whole_row(std::int64_t columns) {
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(i + 1);
   for (std::int64_t tile = 0; tile < count_tiles(columns); ++tile)
     for (int lane = 0; lane < warp_lanes; ++lane) {
-      const Held<float> held = load_held<width>(row.data(), columns, tile, lane);
+      const LaneValues<float> held = load_held<width>(row.data(), columns, tile, lane);
       for (int j = 0; j < lane_columns; ++j) {
         const std::int64_t column = find_column<width>(tile, lane, j);
         if (column < columns)

@@ -102,9 +102,9 @@ TEST(KernelNames, AlgorithmsAreToldFromOneAnother) {
 }
 
 TEST(KernelNames, FloatsOfAnotherArithmeticAreRefused) {
-  const Seen cores =
-                 read_kernels({"sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32_execute"}),
-             adders = read_kernels({"ampere_sgemm_64x64_nn"});
+  const KernelMeaning cores = read_kernels(
+                          {"sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32_execute"}),
+                      adders = read_kernels({"ampere_sgemm_64x64_nn"});
   EXPECT_NE(why_not_arithmetic(cores, Precision::fp32), "");
   EXPECT_NE(why_not_arithmetic(adders, Precision::tf32), "");
   EXPECT_EQ(why_not_arithmetic(cores, Precision::tf32), "");

@@ -32,9 +32,9 @@ struct Fault {
   double scale = 1;               ///< if not 1: all elements of `output` (all outputs) times it
 };
 
-class Broken final : public Operation {
+class BrokenOperation final : public Operation {
  public:
-  Broken(std::unique_ptr<Operation> inner, Device& device, Fault fault)
+  BrokenOperation(std::unique_ptr<Operation> inner, Device& device, Fault fault)
       : inner_(std::move(inner)), device_(device), fault_(std::move(fault)) {}
   const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
   void bind(std::span<Tensor* const> tensors) override {
@@ -42,8 +42,8 @@ class Broken final : public Operation {
     inner_->bind(tensors);
   }
   void prologue(Stream& stream) override {
-    if (fault_.keeps_saved && made_) return;
-    made_ = true;
+    if (fault_.keeps_saved && has_run_) return;
+    has_run_ = true;
     if (fault_.operand_bits > 0)
       for (Tensor* tensor : tensors_)
         if (tensor->spec().role == Role::input)
@@ -65,7 +65,7 @@ class Broken final : public Operation {
               fault_.error.value_or(std::sqrt(squares / static_cast<double>(values.size())));
         });
   }
-  Executed executed() const override { return inner_->executed(); }
+  Execution execution() const override { return inner_->execution(); }
 
  private:
   void scale() {
@@ -92,7 +92,7 @@ class Broken final : public Operation {
   std::unique_ptr<Operation> inner_;
   Device& device_;
   Fault fault_;
-  bool made_ = false;
+  bool has_run_ = false;
   int runs_ = 0;
   std::vector<Tensor*> tensors_;
 };

@@ -17,8 +17,8 @@ namespace assay::kernel_test {
 template <class Problem>
 int complaints(const Problem& problem, const Oracle& oracle, const Inputs& inputs,
                const std::map<std::string, std::vector<double>>& computed) {
-  Executed executed;
-  executed.accumulate =
+  Execution execution;
+  execution.accumulate =
       std::string(name(problem.precision() == Precision::fp64 ? DataType::fp64 : DataType::fp32));
   int found = 0;
   for (const TensorSpec& spec : problem.tensors()) {
@@ -27,7 +27,7 @@ int complaints(const Problem& problem, const Oracle& oracle, const Inputs& input
     std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
     for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
     std::vector<Expected> expected(indices.size());
-    oracle.expect(spec, inputs, executed, false, indices, expected);
+    oracle.expect(spec, inputs, execution, false, indices, expected);
     double norm = 0, bound = 0;
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const double got = round_to(spec.type, computed.at(spec.name)[i]),

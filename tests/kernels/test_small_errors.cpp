@@ -13,17 +13,17 @@ namespace test_small_errors {
 /// An operation that says of itself what it does not do.
 class Claiming final : public Operation {
  public:
-  Claiming(std::unique_ptr<Operation> inner, Executed claims)
+  Claiming(std::unique_ptr<Operation> inner, Execution claims)
       : inner_(std::move(inner)), claims_(std::move(claims)) {}
   const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
   void bind(std::span<Tensor* const> tensors) override { inner_->bind(tensors); }
   void prologue(Stream& stream) override { inner_->prologue(stream); }
   void run(Stream& stream) override { inner_->run(stream); }
-  Executed executed() const override { return claims_; }
+  Execution execution() const override { return claims_; }
 
  private:
   std::unique_ptr<Operation> inner_;
-  Executed claims_;
+  Execution claims_;
 };
 
 /// The findings of the checks before timing about a backend's operation with a fault. `tile`: it
@@ -38,13 +38,14 @@ Verification judge(const Problem& problem, std::unique_ptr<Oracle> oracle,
   options.settings["algorithm"] = algorithm;
   Device& device = *std::get<Device*>(opened.device(options));
   auto operation = std::get<std::unique_ptr<Operation>>(opened.make(problem, options, *ranks));
-  Executed claims = operation->executed();
+  Execution claims = operation->execution();
   if (tile > 0) {
     claims.algorithm = "winograd";
     claims.compute = claims.accumulate = "fp32";
     claims.tile = tile;
   }
-  operation = std::make_unique<broken::Broken>(std::move(operation), device, std::move(fault));
+  operation =
+      std::make_unique<broken::BrokenOperation>(std::move(operation), device, std::move(fault));
   operation = std::make_unique<Claiming>(std::move(operation), std::move(claims));
   const auto workload = operation_workload(problem, std::move(operation), device, std::move(oracle),
                                            0, OperationSetup{});

@@ -42,7 +42,7 @@ inline void verify(Workload& workload, const std::string& what) {
   }
   const Verification after = workload.verify_after();
   EXPECT_TRUE(after.passed) << what << ": " << after.reason;
-  EXPECT_FALSE(workload.executed().implementation.empty()) << what;
+  EXPECT_FALSE(workload.execution().implementation.empty()) << what;
 }
 
 /// A problem that no program measures alone, or why the backend has none.

@@ -76,8 +76,8 @@ TEST_F(MeasuredChoices, LeaveOutWhatIsFastAndWrong) {
   cheat("idle:" + problem_of("layer2.0.conv1"));
   const Outcome found = outcome();
   EXPECT_EQ(found.status, "ok") << found.reason;
-  ASSERT_TRUE(found.executed);
-  const std::string& text = found.executed->implementation;
+  ASSERT_TRUE(found.execution);
+  const std::string& text = found.execution->implementation;
   EXPECT_NE(text.find("left out as wrong: layer2.0.conv1 forward by cheating: dst["),
             std::string::npos)
       << text;

@@ -64,7 +64,7 @@ nlohmann::json unfused_and_fused(self_benchmark::MpiRanks& ranks, int pairs) {
   Result<std::unique_ptr<Communicator>> made = ranks.by("gloo");
   if (const auto* refusal = std::get_if<Unsupported>(&made)) return {{"skip", refusal->reason}};
   Communicator& gloo = *std::get<std::unique_ptr<Communicator>>(made);
-  const auto fusion = fused(gloo, 4 << 20);
+  const auto fusion = make_fusion(gloo, 4 << 20);
   Side apart(*ranks, gloo, false), together(*ranks, *fusion, true);
   const nlohmann::json measured = self_benchmark::alternate(
       pairs, [&] { return apart.timed(); }, [&] { return together.timed(); });

@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   using namespace assay;
   using namespace assay::self_benchmark;
   // Started by mpirun, it measures one launch.
-  if (launched().size != 1) return main_of_shared_memory(argc, argv, false);
+  if (read_launch_info().size != 1) return main_of_shared_memory(argc, argv, false);
   return print([&]() -> nlohmann::json {
     char pairs[] = "--pairs", of_launch[] = "12";
     char* words[] = {argv[0], pairs, of_launch};

@@ -36,7 +36,7 @@ nlohmann::json workspaces() {
     if (const auto* refusal = std::get_if<Unsupported>(&made))
       throw std::runtime_error(refusal->reason);
     const auto& operation = *std::get<std::unique_ptr<Operation>>(made);
-    all.push_back({static_cast<double>(operation.executed().workspace_bytes), problem->bytes()});
+    all.push_back({static_cast<double>(operation.execution().workspace_bytes), problem->bytes()});
   }
   return {{"pairs", all}, {"unit", "B"}, {"note", std::to_string(all.size()) + " cases"}};
 }

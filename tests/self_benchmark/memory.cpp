@@ -78,7 +78,7 @@ nlohmann::json child(const Subject& subject) {
       std::get<Backend*>(backend)->make(*benchmark.problem(benchmark_case), options, *ranks);
   const auto& operation = *std::get<std::unique_ptr<Operation>>(made);
   double tensors = 0, copy = 0,
-         workspace = static_cast<double>(operation.executed().workspace_bytes), scratch = 0;
+         workspace = static_cast<double>(operation.execution().workspace_bytes), scratch = 0;
   for (const TensorSpec& spec : operation.arguments()) {
     if (spec.role == Role::workspace) {
       scratch += static_cast<double>(spec.bytes);

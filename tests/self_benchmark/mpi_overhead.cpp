@@ -101,7 +101,7 @@ double ratio_of(std::int64_t bytes, int pairs, Communicator& ranks, Device& devi
   if (mine > its)
     throw std::runtime_error(std::to_string(mine - its) + " allocations in ten runs of " +
                              std::to_string(bytes) + " bytes are ours. Mend it first.");
-  return paired_ratio(a, b).value;
+  return compute_paired_ratio(a, b).value;
 }
 
 nlohmann::json overhead(int pairs) {
@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
   self_benchmark::on_ranks(2, argc, argv);
   try {
     const nlohmann::json told = overhead(self_benchmark::pairs_from(argc, argv));
-    if (!told.is_null() && launched().rank == 0) std::cout << told << '\n';
+    if (!told.is_null() && read_launch_info().rank == 0) std::cout << told << '\n';
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

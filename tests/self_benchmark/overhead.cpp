@@ -88,9 +88,9 @@ nlohmann::json overhead(int pairs) {
                              "). Mend it before timing it.");
 
   BareLoop bare;
-  if (bare.name() != workload->executed().implementation) {
+  if (bare.name() != workload->execution().implementation) {
     return {{"skip", "the library chose '" + bare.name() + "' for the bare loop and '" +
-                         workload->executed().implementation + "' for Assay"}};
+                         workload->execution().implementation + "' for Assay"}};
   }
   // max_time of two runs: the warm-up's fifth of it is one run, as in the bare loop; the minimum of
   // samples ends the rest.

@@ -75,7 +75,7 @@ nlohmann::json overhead(int pairs) {
       throw std::runtime_error("element " + std::to_string(i) + " is wrong. Mend it first.");
   return {{"pairs", result},
           {"unit", "s"},
-          {"note", triad.executed().implementation + ", " + problem.canonical() + ", " +
+          {"note", triad.execution().implementation + ", " + problem.canonical() + ", " +
                        std::to_string(samples) + " samples a side"}};
 }
 

@@ -39,7 +39,7 @@ nlohmann::json peak(int pairs) {
     const Verification before = workload->verify_before();
     if (!before.passed) throw std::runtime_error("the result is wrong (" + before.reason + ").");
     const double seconds = median(measure(*workload, *ranks, options).samples);
-    const Executed ran = workload->executed();
+    const Execution ran = workload->execution();
     if (!ran.numbers.contains("clock_hz"))
       return {{"skip", "no chain of additions is written here"}};
     rates.push_back(workload->work().at("flops_per_s") / seconds);

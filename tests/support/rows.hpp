@@ -38,8 +38,8 @@ inline nlohmann::json row(const std::string& status, double seconds, int launch 
     verification.max_error = 1.5e-7;
     verification.bound = 1e-6;
     outcome.verification = verification;
-    outcome.executed = Executed{};
-    outcome.executed->algorithm = "direct";
+    outcome.execution = Execution{};
+    outcome.execution->algorithm = "direct";
     Timing timing;
     // Spread and in no order: a trend would count as one effective sample, without interval.
     for (int i = 0; i < 21; ++i)

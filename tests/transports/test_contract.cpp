@@ -39,7 +39,7 @@ TEST(Contract, ThreadsKeepIt) {
 }
 
 /// A communicator that does one thing wrong.
-class Spoiled final : public ForwardingCommunicator {
+class SpoilingCommunicator final : public ForwardingCommunicator {
  public:
   enum class Fault {
     last_element,
@@ -53,7 +53,8 @@ class Spoiled final : public ForwardingCommunicator {
     split_order,
     maximum,
   };
-  Spoiled(Communicator& under, Fault fault) : ForwardingCommunicator(under), fault_(fault) {}
+  SpoilingCommunicator(Communicator& under, Fault fault)
+      : ForwardingCommunicator(under), fault_(fault) {}
 
   std::string why_not(const Call& call) const override {
     const bool refused =
@@ -135,13 +136,13 @@ void on_buffered_threads(int ranks, const std::function<void(Communicator&)>& bo
   for (std::thread& thread : threads) thread.join();
 }
 
-class ContractSees : public ::testing::TestWithParam<Spoiled::Fault> {};
+class ContractSees : public ::testing::TestWithParam<SpoilingCommunicator::Fault> {};
 
 TEST_P(ContractSees, WhatIsSpoiled) {
   std::mutex mutex;
   std::vector<std::string> seen;
   on_buffered_threads(3, [&](Communicator& under) {
-    Spoiled spoiled(under, GetParam());
+    SpoilingCommunicator spoiled(under, GetParam());
     Contract contract(spoiled);
     all(contract);
     const std::lock_guard lock(mutex);
@@ -150,7 +151,7 @@ TEST_P(ContractSees, WhatIsSpoiled) {
   EXPECT_FALSE(seen.empty());
 }
 
-using Fault = Spoiled::Fault;
+using Fault = SpoilingCommunicator::Fault;
 INSTANTIATE_TEST_SUITE_P(Faults, ContractSees,
                          ::testing::Values(Fault::last_element, Fault::input, Fault::behind,
                                            Fault::not_on_root, Fault::message, Fault::order,

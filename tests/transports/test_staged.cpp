@@ -141,7 +141,7 @@ TEST(Staged, KeepsTheContractAndGivesTheTransportMemoryOfTheHost) {
         [](Communicator& transport) {
           LazyDevice device;
           HostOnly host(transport, device);
-          const auto over = staged(host, device);
+          const auto over = make_staged(host, device);
           Waiting waiting(*over, device);
           Contract contract(waiting);
           contract.talk();
@@ -159,7 +159,7 @@ TEST(Staged, TakesItsMemoryWhenItIsPreparedAndSaysWhatItDoes) {
   on_threads(2, [](Communicator& transport) {
     LazyDevice device;
     HostOnly host(transport, device);
-    const auto over = staged(host, device);
+    const auto over = make_staged(host, device);
     std::vector<float> send(1000, static_cast<float>(1 + over->rank())), receive(1000);
     const Buffer from{send.data(), 1000, DataType::fp32},
         into{receive.data(), 1000, DataType::fp32};
@@ -171,7 +171,7 @@ TEST(Staged, TakesItsMemoryWhenItIsPreparedAndSaysWhatItDoes) {
     EXPECT_EQ(device.host.size(), before);
     device.stream().wait();
     EXPECT_EQ(receive, std::vector<float>(1000, 3));
-    Executed ran;
+    Execution ran;
     over->describe(call, ran);
     EXPECT_EQ(ran.implementation, ", staged through pinned host memory");
     EXPECT_EQ(over->allocate(64), nullptr);
@@ -183,7 +183,7 @@ TEST(Staged, ACallInPlaceStaysOne) {
   on_threads(2, [](Communicator& transport) {
     LazyDevice device;
     HostOnly host(transport, device);
-    const auto over = staged(host, device);
+    const auto over = make_staged(host, device);
     std::vector<float> data(1000), other(1000);
     const Buffer whole{data.data(), 1000, DataType::fp32},
         part = whole.part(500 * over->rank(), 500), else_where{other.data(), 1000, DataType::fp32};

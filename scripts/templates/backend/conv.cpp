@@ -7,8 +7,8 @@ struct Conv final : BoundOperation {  // by its definition: kernels/conv/problem
   const ConvShape s;
   const int threads;
   Conv(const ConvProblem& problem, int threads) : BoundOperation(problem.tensors()), s(problem.shape()), threads(threads) {
-    executed_.algorithm = "direct";
-    executed_.storage = executed_.compute = executed_.accumulate = "fp32";
+    execution_.algorithm = "direct";
+    execution_.storage = execution_.compute = execution_.accumulate = "fp32";
   }
   void run(Stream&) override {
 #pragma omp parallel for num_threads(threads)

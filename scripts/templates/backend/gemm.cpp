@@ -9,8 +9,8 @@ struct Gemm final : BoundOperation {
   const GemmShape s;
   const int threads;
   Gemm(const GemmProblem& problem, int threads) : BoundOperation(problem.tensors()), s(problem.shape()), threads(threads) {
-    executed_.algorithm = "direct";
-    executed_.storage = executed_.compute = executed_.accumulate = "fp32";
+    execution_.algorithm = "direct";
+    execution_.storage = execution_.compute = execution_.accumulate = "fp32";
   }
   void run(Stream&) override {
     const float *const a = data<float>(0), *const b = data<float>(1);

@@ -159,7 +159,7 @@ TEST(AcceptPairs, APairWithoutAResultIsMissing) {
   for (const auto& [a, b] : {std::pair(0, 1), {0, 2}, {1, 2}, {0, 3}, {1, 3}})
     results.push_back(pair_of(a, b, {}));
   PairsOfRuns pairs = all_listed(results);
-  pairs.without_result = {host(2) + "+" + host(3)};
+  pairs.report_missing_result = {host(2) + "+" + host(3)};
   const json document = judge(results, five_percent, pairs);
   EXPECT_EQ(failed_nodes(document), std::set<std::string>{});
   EXPECT_EQ(document["verdict"], "MISSING");
@@ -177,11 +177,11 @@ TEST(AcceptPairs, AreFoundByTheListBesideTheirFolders) {
   const std::string top = folder.path().string();
   const PairsOfRuns pairs = pairs_of_runs({top});
   EXPECT_EQ(pairs.results, std::set<std::string>{top + "/n00+n01/result.json"});
-  EXPECT_EQ(pairs.without_result, std::set<std::string>{"n00+n02"});
+  EXPECT_EQ(pairs.report_missing_result, std::set<std::string>{"n00+n02"});
   // Named alone, a result is a pair, but nothing is said of others in the list above it.
   const PairsOfRuns alone = pairs_of_runs({top + "/n00+n01"});
   EXPECT_EQ(alone.results, std::set<std::string>{top + "/n00+n01"});
-  EXPECT_TRUE(alone.without_result.empty());
+  EXPECT_TRUE(alone.report_missing_result.empty());
 }
 
 }  // namespace test_accept_pairs

@@ -99,7 +99,7 @@ TEST(AcceptText, AReasonIsNeverCutAndNoLineIsLong) {
   const std::string text = render_acceptance(document, false);
   std::string flat;
   for (const std::string& line : split(text, '\n')) {
-    EXPECT_TRUE(shown_width(line) <= 80 || line.find(' ', 4) == std::string::npos) << line;
+    EXPECT_TRUE(count_columns(line) <= 80 || line.find(' ', 4) == std::string::npos) << line;
     const std::size_t first = line.find_first_not_of(' ');
     flat += (first == std::string::npos ? "" : line.substr(first)) + " ";
   }

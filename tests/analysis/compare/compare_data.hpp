@@ -51,13 +51,13 @@ inline Side side(json result, const std::string& vary = "nothing") {
   return Side("side", {{"", std::move(result)}}, vary);
 }
 
-struct Asked {
+struct TestRequest {
   std::string vary = "nothing";
   bool allow_mismatch = false;
   std::optional<double> tolerance{};
 };
 
-inline json compared(const Side& base, const Side& updated, const Asked& asked = {},
+inline json compared(const Side& base, const Side& updated, const TestRequest& asked = {},
                      const Side* fresh_base = nullptr, const Side* fresh_new = nullptr) {
   CompareOptions options;
   options.command = "assay compare";
@@ -80,7 +80,7 @@ inline Side kept_side(json result, const std::string& vary) {
 }
 
 /// The output of a comparison of these results.
-inline std::string rendered(const json& base, const json& updated, const Asked& asked = {},
+inline std::string rendered(const json& base, const json& updated, const TestRequest& asked = {},
                             bool markdown = false) {
   const Side was = side(base, asked.vary), is = side(updated, asked.vary);
   const Side kept_was = kept_side(base, asked.vary), kept_is = kept_side(updated, asked.vary);
@@ -91,7 +91,7 @@ inline std::string rendered(const json& base, const json& updated, const Asked& 
   return text;
 }
 
-inline json compared(const json& base, const json& updated, const Asked& asked = {}) {
+inline json compared(const json& base, const json& updated, const TestRequest& asked = {}) {
   rendered(base, updated, asked);
   return compared(side(base, asked.vary), side(updated, asked.vary), asked);
 }

@@ -58,7 +58,7 @@ TEST(Compare, VerdictsRestOnFreshLaunchesAlone) {
   EXPECT_EQ(screen["summary"]["needs_confirmation"], 2);
   EXPECT_EQ(screen["summary"]["slower"], 0) << "a screen gives no verdict";
   EXPECT_EQ(screen["exit_code"], inconclusive);
-  const std::vector<std::string> ids = flagged_ids(screen, updated);
+  const std::vector<std::string> ids = list_flagged_ids(screen, updated);
   ASSERT_EQ(ids.size(), 2u);
   EXPECT_EQ(json(ids[0]), (*row_of(screen, "/a"))["id"]);
 
@@ -87,7 +87,7 @@ TEST(Compare, VerdictsRestOnFreshLaunchesAlone) {
   EXPECT_EQ(c["verdict"], "same");
   EXPECT_EQ(c["stage"], "screen");
   EXPECT_EQ(document["exit_code"], slower);
-  EXPECT_TRUE(flagged_ids(document, updated).empty());
+  EXPECT_TRUE(list_flagged_ids(document, updated).empty());
 
   // 5 + 5 fresh launches cannot reach 0.005.
   const Side few_base = side(joined({launches("a", 1, 5), launches("b", 1, 5)}));
@@ -164,7 +164,7 @@ TEST(Compare, TheToleranceIsTheOptionsOrTheRowsOrTheUsualOne) {
   EXPECT_EQ((*row_of(document, "/a"))["tolerance"], 0.05);
   EXPECT_EQ((*row_of(document, "/a"))["flagged"], true);
   EXPECT_EQ((*row_of(document, "/b"))["tolerance"], usual_tolerance);
-  Asked asked;
+  TestRequest asked;
   asked.tolerance = 0.03;
   EXPECT_EQ((*row_of(compared(base, updated, asked), "/b"))["tolerance"], 0.03);
 }

@@ -29,7 +29,7 @@ TEST(RenderComparison, RatiosAndTheirMeanInheritTheMark) {
     EXPECT_NE(line_of(text, "a ").find(" 1.0000! "), std::string::npos) << text;
     EXPECT_EQ(line_of(text, "b ").find('!'), std::string::npos) << text;
     EXPECT_NE(text.find("new over base: 1.0000!,"), std::string::npos) << text;
-    EXPECT_NE(text.find(wrapped(shared_note, table_width)), std::string::npos) << text;
+    EXPECT_NE(text.find(wrap(shared_note, table_width)), std::string::npos) << text;
   }
 }
 
@@ -49,7 +49,7 @@ TEST(RenderComparison, AThrottledSideIsMarked) {
   EXPECT_EQ((*row_of(compared(quiet, hot), "/a"))["new"]["throttled"], true);
   const std::string text = rendered(quiet, hot);
   EXPECT_NE(line_of(text, "a ").find(" 1.0000\u00b0 "), std::string::npos) << text;
-  EXPECT_NE(text.find(wrapped(throttled_note, table_width)), std::string::npos) << text;
+  EXPECT_NE(text.find(wrap(throttled_note, table_width)), std::string::npos) << text;
 }
 
 TEST(RenderComparison, ARatioThatIsNotThatOfTheMediansSaysSo) {
@@ -111,7 +111,7 @@ TEST(RenderComparison, FitsATerminalWithLongReasonsAsFootnotes) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
     if (line.find(long_word) == std::string::npos) {  // a word is never broken
-      EXPECT_LE(shown_width(line), table_width) << text;
+      EXPECT_LE(count_columns(line), table_width) << text;
     }
   EXPECT_NE(text.find("Not shown, to fit 120 characters: variation"), std::string::npos) << text;
   EXPECT_NE(line_of(text, "c ").find(" unsupported  [1]"), std::string::npos) << text;
@@ -139,7 +139,7 @@ TEST(RenderComparison, EachBenchmarkHasATableWhereOneWouldBeTooWide) {
   const std::string text = rendered(wide, wide);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
-    EXPECT_LE(shown_width(line), table_width) << text;
+    EXPECT_LE(count_columns(line), table_width) << text;
   EXPECT_NE(line_of(text, "conv"), "") << text;
   EXPECT_NE(line_of(text, "rnn"), "") << text;
   EXPECT_EQ(line_of(text, "problem ").find("input_multiplication"), std::string::npos) << text;

@@ -145,7 +145,7 @@ TEST(HistoryText, FitsATerminalWithoutTheColumnsThatDecideLeast) {
   history = judge_history(std::move(history), Anchors("/nonexistent"), {}, {});
   const std::string text = render_history(history, false);
   for (const std::string& line : split(text, '\n'))
-    EXPECT_LE(shown_width(line), table_width) << line;
+    EXPECT_LE(count_columns(line), table_width) << line;
   EXPECT_NE(text.find("Not shown"), std::string::npos) << text;
   for (const char* kept : {"last", "change", "state"})
     EXPECT_NE(text.find(kept), std::string::npos);

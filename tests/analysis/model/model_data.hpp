@@ -112,7 +112,7 @@ inline nlohmann::json sample(double deviation = 0.01) {
 }
 
 /// `launches` launches of each of two systems with three rows each; launches share an error.
-inline nlohmann::json launched(int launches) {
+inline nlohmann::json read_launch_info(int launches) {
   nlohmann::json rows = nlohmann::json::array();
   for (int s = 0; s < 2; ++s)
     for (int launch = 0; launch < launches; ++launch)

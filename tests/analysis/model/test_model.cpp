@@ -227,7 +227,7 @@ TEST(Model, LeavesMachinesAndTheLargestOut) {
 }
 
 TEST(Model, RowsThatAreNotOkAndTheirOtherLaunchesAreLeftOut) {
-  json rows = launched(6);
+  json rows = read_launch_info(6);
   rows[4]["status"] = "incorrect";  // base, launch 1, id 1
   rows[4].erase("time");
   rows.push_back({{"system", "base"}, {"status", "unsupported"}, {"workload", "a"}});
@@ -264,7 +264,7 @@ TEST(Model, IncomparableNumbersNeverStandBesideOthers) {
 }
 
 TEST(Model, WhatIsFoundDoesNotDependOnTheOrderOfRowsOrOnUnits) {
-  const json rows = launched(8);
+  const json rows = read_launch_info(8);
   json turned = rows;
   std::reverse(turned.begin(), turned.end());
   for (json& row : turned) row["time"] = row["time"].get<double>() * 1000;
@@ -288,7 +288,7 @@ TEST(Model, PublishedIsSaid) {
   EXPECT_TRUE(document.at("published"));
   EXPECT_EQ(document.at("citations"), json::array({"a source"}));
   expect_says(render_model(fitted, false), "published numbers without samples");
-  EXPECT_FALSE(model_of(launched(6), "log(time) ~ system + workload").at("published"));
+  EXPECT_FALSE(model_of(read_launch_info(6), "log(time) ~ system + workload").at("published"));
 }
 
 TEST(Model, BadInput) {
@@ -370,7 +370,8 @@ TEST(Model, LongTextsAreFootnotesOnATerminal) {
   }
   const ModelDocument fitted = fit_rows(rows, "log(time) ~ architecture + log(size) + workload");
   std::string terminal = render_model(fitted, false);
-  for (const std::string& line : split(terminal, '\n')) EXPECT_LE(shown_width(line), 130U) << line;
+  for (const std::string& line : split(terminal, '\n'))
+    EXPECT_LE(count_columns(line), 130U) << line;
   for (std::size_t end = 0; (end = terminal.find("\n  ", end)) != std::string::npos;)
     terminal.replace(end, 3, " ");  // a footnote has several lines
   expect_says(terminal, "\nworkload[OpenBLAS 0.3.21 NO_LAP… [");

@@ -41,11 +41,11 @@ std::string notes(const json& document) {
 }
 
 TEST(Model, LaunchesAreClustersWhereTheyGaveSeveralRows) {
-  const json document = model_of(launched(8), "log(time) ~ system + workload");
+  const json document = model_of(read_launch_info(8), "log(time) ~ system + workload");
   EXPECT_EQ(document.at("cluster"), json({{"by", "launch"}, {"groups", 16}, {"df", 15}}));
   ModelOptions none;
   none.cluster = "none";
-  const json plain = model_of(launched(8), "log(time) ~ system + workload", none);
+  const json plain = model_of(read_launch_info(8), "log(time) ~ system + workload", none);
   EXPECT_TRUE(plain.at("cluster").is_null());
   EXPECT_EQ(number(plain, "system[new]", "estimate"), number(document, "system[new]", "estimate"));
   // A difference between launches alone is known less well than independent rows would have it.
@@ -54,13 +54,16 @@ TEST(Model, LaunchesAreClustersWhereTheyGaveSeveralRows) {
 
   ModelOptions by_workload;
   by_workload.cluster = "workload";
-  EXPECT_EQ(model_of(launched(8), "log(time) ~ system", by_workload).at("cluster").at("groups"), 3);
+  EXPECT_EQ(
+      model_of(read_launch_info(8), "log(time) ~ system", by_workload).at("cluster").at("groups"),
+      3);
   by_workload.cluster = "lauch";
-  expect_says(refusal(launched(8), "log(time) ~ system", by_workload), "Did you mean 'launch'");
+  expect_says(refusal(read_launch_info(8), "log(time) ~ system", by_workload),
+              "Did you mean 'launch'");
 }
 
 TEST(Model, TooFewLaunchesGiveNoErrors) {
-  const json document = model_of(launched(1), "log(time) ~ system + workload");
+  const json document = model_of(read_launch_info(1), "log(time) ~ system + workload");
   for (const json& coefficient : document.at("coefficients")) {
     EXPECT_TRUE(coefficient.at("se").is_null());
     expect_says(coefficient.at("reason"), "2 groups are too few for the errors of 2 coefficients");
@@ -68,11 +71,11 @@ TEST(Model, TooFewLaunchesGiveNoErrors) {
   EXPECT_TRUE(document.at("f").at("value").is_null());
   expect_says(notes(document), "use another --cluster");
   expect_says(notes(document), "`assay run SUITE --launches 5 --out DIR`");
-  expect_says(refusal(launched(1), "log(time) ~ system * workload"),
+  expect_says(refusal(read_launch_info(1), "log(time) ~ system * workload"),
               "`assay run SUITE --launches 5 --out DIR`");
   // One system with one launch: the sandwich would call its coefficient exact.
   json rows = json::array();
-  for (json& row : launched(6))
+  for (json& row : read_launch_info(6))
     if (row["system"] == "base" || row["launch"] == 0) rows.push_back(row);
   ModelOptions options;
   options.predictions = {{{"system", "new"}, {"workload", "a"}}};

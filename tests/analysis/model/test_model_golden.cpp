@@ -31,10 +31,10 @@ TEST_P(Golden, Agrees) {
   ModelOptions options;
   options.cluster = golden.at("cluster");
   for (const json& prediction : expected.at("predictions")) {
-    std::map<std::string, std::string> given;
+    std::map<std::string, std::string> inputs;
     for (const auto& [column, value] : prediction.at("given").items())
-      given[column] = value.is_string() ? value.get<std::string>() : value.dump();
-    options.predictions.push_back(given);
+      inputs[column] = value.is_string() ? value.get<std::string>() : value.dump();
+    options.predictions.push_back(inputs);
   }
   const json document = model_of(golden.at("rows"), golden.at("formula"), options);
   EXPECT_TRUE(schema_errors(document, "model", "golden").empty());

@@ -35,9 +35,10 @@ void expect_as_fitted(const json& rows, const std::string& formula,
       continue;
     }
     times.push_back(row["time"]);
-    auto& given = options.predictions.emplace_back();
+    auto& inputs = options.predictions.emplace_back();
     for (const std::string& column : columns)
-      given[column] = row[column].is_string() ? row[column].get<std::string>() : row[column].dump();
+      inputs[column] =
+          row[column].is_string() ? row[column].get<std::string>() : row[column].dump();
   }
   double squares = 0;
   const json fitted = model_of(others, formula, options);

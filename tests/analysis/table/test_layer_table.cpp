@@ -20,7 +20,7 @@ LayerTime layer(const std::string& name, const std::string& operation, int runs,
   time.direction = "forward";
   time.operation = operation;
   time.backend = "native";
-  time.executed.algorithm = "direct";
+  time.execution.algorithm = "direct";
   time.runs = runs;
   time.seconds = seconds;
   time.flops = flops;

@@ -23,7 +23,7 @@ std::string table(std::vector<json> rows, TableOptions options) {
 
 std::size_t width(const std::string& text) {
   std::size_t most = 0;
-  for (const std::string& line : split(text, '\n')) most = std::max(most, shown_width(line));
+  for (const std::string& line : split(text, '\n')) most = std::max(most, count_columns(line));
   return most;
 }
 

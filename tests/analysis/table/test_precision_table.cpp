@@ -27,27 +27,27 @@ std::string line_with(const std::string& text, const std::string& part) {
   return "";
 }
 
-struct Executed {
+struct Execution {
   const char *precision, *compute;
   double seconds, max_error, norm_error, fraction;
 };
 
 /// Launches of a row: fp32's become slower, the others' faster, by one in a hundred each.
-std::vector<json> launches(const Executed& executed, int count, const Settings& more = {}) {
+std::vector<json> launches(const Execution& execution, int count, const Settings& more = {}) {
   std::vector<json> rows;
   Settings settings = more;
-  settings["precision"] = executed.precision;
+  settings["precision"] = execution.precision;
   for (int launch = 0; launch < count; ++launch) {
-    const int step = std::string(executed.precision) == "fp32" ? launch : count - 1 - launch;
-    json object = row("ok", executed.seconds * (1 + 0.01 * step), launch, settings);
-    object["executed"]["storage"] = executed.precision;
-    object["executed"]["compute"] = *executed.compute == 0 ? json() : json(executed.compute);
+    const int step = std::string(execution.precision) == "fp32" ? launch : count - 1 - launch;
+    json object = row("ok", execution.seconds * (1 + 0.01 * step), launch, settings);
+    object["executed"]["storage"] = execution.precision;
+    object["executed"]["compute"] = *execution.compute == 0 ? json() : json(execution.compute);
     object["executed"]["accumulate"] = "fp32";
-    object["verification"]["max_error"] = executed.max_error;
-    object["verification"]["norm_error"] = executed.norm_error;
+    object["verification"]["max_error"] = execution.max_error;
+    object["verification"]["norm_error"] = execution.norm_error;
     object["ceiling"] = {{"flops_per_s", 4e12},
                          {"bytes_per_s", 1e11},
-                         {"fraction", executed.fraction},
+                         {"fraction", execution.fraction},
                          {"bound_by", "compute"}};
     rows.push_back(object);
   }
@@ -60,9 +60,9 @@ std::vector<json> joined(const std::vector<std::vector<json>>& lists) {
   return all;
 }
 
-const Executed fp32{"fp32", "fp32", 8e-3, 1.3e-6, 2.2e-7, 0.84};
-const Executed bf16{"bf16", "bf16", 2e-3, 8e-3, 1.7e-3, 0.42};
-const Executed fp16{"fp16", "fp32", 10e-3, 1.8e-3, 2.1e-4, 0.67};
+const Execution fp32{"fp32", "fp32", 8e-3, 1.3e-6, 2.2e-7, 0.84};
+const Execution bf16{"bf16", "bf16", 2e-3, 8e-3, 1.7e-3, 0.42};
+const Execution fp16{"fp16", "fp32", 10e-3, 1.8e-3, 2.1e-4, 0.67};
 
 TEST(PrecisionTable, Golden) {
   std::vector<json> rows = joined({launches(bf16, 6), launches(fp16, 6), launches(fp32, 6)});
@@ -113,10 +113,10 @@ TEST(PrecisionTable, ArithmeticThatIsNotThePrecisionsHasAColumnOfItsOwn) {
 
 /// The reference has the inputs of the row: of bf16_fp32 its error is that of fp32 sums alone.
 TEST(PrecisionTable, ErrorsOf16BitsLeaveOutTheRoundingOfInputs) {
-  const Executed mixed{"bf16_fp32", "bf16", 2e-3, 1.4e-6, 1.4e-7, 0.42},
+  const Execution mixed{"bf16_fp32", "bf16", 2e-3, 1.4e-6, 1.4e-7, 0.42},
       tf32{"tf32", "tf32", 2e-3, 1e-3, 3e-4, 0.42};
   const std::string note = "rounding fp32 data to them is not included";
-  for (const Executed& narrow : {mixed, bf16, fp16})
+  for (const Execution& narrow : {mixed, bf16, fp16})
     EXPECT_TRUE(has(table(joined({launches(fp32, 6), launches(narrow, 6)})), note));
   EXPECT_FALSE(has(table(joined({launches(fp32, 6), launches(tf32, 6)})), note));
 }

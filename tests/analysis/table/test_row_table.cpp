@@ -159,7 +159,7 @@ TEST(RowTable, FitsATerminal) {
   EXPECT_TRUE(has(text, std::string(300, 'x') + "\n  end")) << text;  // whole
   for (const std::string& line : split(text, '\n')) {
     const bool long_word = has(line, "xxx");
-    EXPECT_TRUE(long_word || shown_width(line) <= table_width) << line;
+    EXPECT_TRUE(long_word || count_columns(line) <= table_width) << line;
   }
   // A page is as wide as it needs.
   EXPECT_TRUE(has(table(rows, {.markdown = true}), "1.5e-07"));
@@ -206,7 +206,7 @@ TEST(RowTable, TakesTheWidthOfTheTerminal) {
     table_width = width;
     const std::string text = render_table(
         {{"", result(rows)}}, {Baseline::make("deepbench-v100", {rows.begin(), rows.end()})}, {});
-    for (const std::string& line : split(text, '\n')) EXPECT_LE(shown_width(line), width) << text;
+    for (const std::string& line : split(text, '\n')) EXPECT_LE(count_columns(line), width) << text;
     left_out.push_back(0);
     for (std::size_t at = 0; (at = text.find("Not shown", at)) != std::string::npos; ++at) {
       const std::string names = text.substr(at, text.find(" (", at) - at);
@@ -225,7 +225,7 @@ TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
       {{"", result(rows)}}, {Baseline::make("deepbench-v100", {rows.begin(), rows.end()})}, {});
   std::size_t heads = 0, times = 0;
   for (const std::string& line : split(text, '\n')) {
-    EXPECT_LE(shown_width(line), table_width) << line;
+    EXPECT_LE(count_columns(line), table_width) << line;
     heads += has(line, " time ") && has(line, "speedup") ? 1 : 0;
     times += RE2::PartialMatch(line, R"( \d\.\d\d ms .* 1$)") ? 1 : 0;
   }

@@ -33,7 +33,7 @@ std::string told(const std::vector<Series>& all) {
 }
 
 std::string shown(const std::vector<std::string>& clauses) {
-  return told(filtered(results(), make_series(results()), clauses));
+  return told(filter_series(results(), make_series(results()), clauses));
 }
 
 std::string sorted(const std::string& order) {

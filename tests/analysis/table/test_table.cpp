@@ -340,7 +340,7 @@ TEST(Table, TheSystemThatIsMadeAParameterIsNotTheWork) {
   mine["system_parameters"] = {"backend"};
   std::vector<NamedResult> results;
   results.push_back({"a", result({mine})});
-  const Row shown = selected(results, {.by = "system"}).at(0).first();
+  const Row shown = select_series(results, {.by = "system"}).at(0).first();
   ASSERT_TRUE(shown.parameters.contains("system"));
   std::string why;
   EXPECT_TRUE(Baseline::make("other", {row("ok", 2e-3)}).match(shown, &why)) << why;

@@ -25,13 +25,14 @@ class Counting final : public ForwardingCommunicator {
 
 struct Started {
   std::vector<Shape> shapes;
-  std::vector<Prepared> all;
+  std::vector<PreparedCall> all;
   std::vector<Request> requests;
 
   void start(Communicator& over, const std::vector<Shape>& wanted) {
     shapes = wanted;
     for (const Shape& shape : shapes) all.push_back(prepared(shape, over.rank(), over.size()));
-    for (Prepared& prepared_call : all) requests.push_back(over.start(prepared_call.call, stream_));
+    for (PreparedCall& prepared_call : all)
+      requests.push_back(over.start(prepared_call.call, stream_));
   }
   void expect_right() {
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(wrong(all[i], shapes[i]), "") << i;
@@ -48,7 +49,7 @@ Shape fp32(std::int64_t count, ReduceOp op = ReduceOp::sum, bool in_place = fals
 TEST(Fusion, SmallTensorsGoTogetherAsFarAsTheyFit) {
   on_threads(3, [](Communicator& transport) {
     Counting counting(transport);
-    const auto over = fused(counting, 400);
+    const auto over = make_fusion(counting, 400);
     Started tensors;
     tensors.start(*over,
                   {fp32(30), fp32(60, ReduceOp::sum, true), fp32(20), fp32(200), fp32(0), fp32(1)});
@@ -63,7 +64,7 @@ TEST(Fusion, SmallTensorsGoTogetherAsFarAsTheyFit) {
 TEST(Fusion, AnotherTypeOrOperationBeginsAnew) {
   on_threads(2, [](Communicator& transport) {
     Counting counting(transport);
-    const auto over = fused(counting, 4096);
+    const auto over = make_fusion(counting, 4096);
     Started tensors;
     tensors.start(*over,
                   {fp32(8),
@@ -83,7 +84,7 @@ TEST(Fusion, TensorsSideBySideGoFromWhereTheyLie) {
     for (const std::int64_t send_gap : {0, 5})
       for (const std::int64_t receive_gap : {0, 5}) {
         Counting counting(transport);
-        const auto over = fused(counting, 4096);
+        const auto over = make_fusion(counting, 4096);
         std::vector<float> mine(40), sums(40, -1);
         for (std::size_t i = 0; i < mine.size(); ++i)
           mine[i] = static_cast<float>(i) + static_cast<float>(transport.rank());
@@ -109,9 +110,9 @@ TEST(Fusion, TensorsSideBySideGoFromWhereTheyLie) {
         }
         for (std::int64_t i = 20; i < 20 + receive_gap; ++i)
           EXPECT_EQ(sums[static_cast<std::size_t>(i)], -1);
-        Executed executed;
-        over->describe({}, executed);
-        EXPECT_NE(executed.implementation.find(apart ? "fused in a buffer" : "where the data lie"),
+        Execution execution;
+        over->describe({}, execution);
+        EXPECT_NE(execution.implementation.find(apart ? "fused in a buffer" : "where the data lie"),
                   std::string::npos);
       }
   });
@@ -120,7 +121,7 @@ TEST(Fusion, TensorsSideBySideGoFromWhereTheyLie) {
 TEST(Fusion, PollingSendsNothingAndWaitingDoes) {
   on_threads(2, [](Communicator& transport) {
     Counting counting(transport);
-    const auto over = fused(counting, 4096);
+    const auto over = make_fusion(counting, 4096);
     Started tensors;
     tensors.start(*over, {fp32(5), fp32(6)});
     // Ranks poll differently often.
@@ -136,7 +137,7 @@ TEST(Fusion, PollingSendsNothingAndWaitingDoes) {
 TEST(Fusion, ComposesWithAnAlgorithmWhoseCallsStayUnderWay) {
   on_threads(4, [](Communicator& transport) {
     const auto ring = make("ring", transport);
-    const auto over = fused(*ring, 4000);
+    const auto over = make_fusion(*ring, 4000);
     for (int round = 0; round < 5; ++round) {
       Started tensors;
       std::vector<Shape> shapes;
@@ -147,13 +148,13 @@ TEST(Fusion, ComposesWithAnAlgorithmWhoseCallsStayUnderWay) {
       tensors.expect_right();
     }
     EXPECT_GE(over->scratch_bytes(), 3 * 4000u);
-    const auto none = fused(*ring, 4);
+    const auto none = make_fusion(*ring, 4);
     Started alone;
     alone.start(*none, {fp32(100), fp32(200)});
     for (Request& request : alone.requests) none->wait(request);
-    Executed executed;
-    none->describe({}, executed);
-    EXPECT_NE(executed.implementation.find("nothing fused"), std::string::npos);
+    Execution execution;
+    none->describe({}, execution);
+    EXPECT_NE(execution.implementation.find("nothing fused"), std::string::npos);
   });
 }
 

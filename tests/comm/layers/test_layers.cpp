@@ -61,7 +61,7 @@ TEST(Layers, StandInTheIdWhereTheyDoSomething) {
 /// The outcome of a case with the layers that `settings` name, over threads.
 struct Told {
   Verification verification;
-  Executed executed;
+  Execution execution;
 };
 Told told(const CollectiveShape& wanted, Settings settings,
           const testing_fakes::Spoil& spoil = nullptr) {
@@ -76,10 +76,10 @@ Told told(const CollectiveShape& wanted, Settings settings,
   on_threads(wanted.ranks, [&](Communicator& transport) {
     Options options;
     options.settings = settings;
-    auto under = std::make_unique<testing_fakes::Spoiled>(
+    auto under = std::make_unique<testing_fakes::SpoilingCommunicator>(
         transport, transport.rank() == 1 ? spoil : testing_fakes::Spoil());
     const auto rank =
-        rank_case(wanted, transport, layered(std::move(under), options), false, replay);
+        rank_case(wanted, transport, add_layers(std::move(under), options), false, replay);
     const Verification before = rank->workload->verify_before();
     double failed = before.passed ? 0 : 1;
     transport.allreduce_max(std::span(&failed, 1));
@@ -90,7 +90,7 @@ Told told(const CollectiveShape& wanted, Settings settings,
     }
     if (transport.rank() != 1) return;
     all.verification = after;
-    all.executed = rank->workload->executed();
+    all.execution = rank->workload->execution();
   });
   return all;
 }
@@ -106,7 +106,7 @@ TEST(Layers, AWireIsVerifiedWithinItsBoundAndItsErrorTold) {
   for (const auto& [wire, bits] : {std::pair{"fp16", 11}, std::pair{"bf16", 8}}) {
     const Told all = told(shape(40004), {{"wire", wire}});
     EXPECT_TRUE(all.verification.passed) << all.verification.reason;
-    EXPECT_EQ(all.executed.wire_bits, bits);
+    EXPECT_EQ(all.execution.wire_bits, bits);
     EXPECT_GT(all.verification.max_error, std::ldexp(1, -bits - 3));
     EXPECT_LE(all.verification.error_over_bound, 1);
   }
@@ -125,9 +125,9 @@ TEST(Layers, AnErrorBeyondTheWiresIsFound) {
 void expect_replay(const std::string& list, std::int64_t bytes, int tensors) {
   const Told all = told(shape(bytes), {{"replay", list}, {"fusion", "4194304"}});
   EXPECT_TRUE(all.verification.passed) << all.verification.reason;
-  EXPECT_EQ(all.executed.numbers.at("tensors"), tensors);
-  EXPECT_EQ(all.executed.numbers.at("fusion_bytes"), 4194304);
-  EXPECT_EQ(all.executed.numbers.at("compute_s"), 0);
+  EXPECT_EQ(all.execution.numbers.at("tensors"), tensors);
+  EXPECT_EQ(all.execution.numbers.at("fusion_bytes"), 4194304);
+  EXPECT_EQ(all.execution.numbers.at("compute_s"), 0);
 }
 
 TEST(Layers, AReplayIsVerifiedWhole) { expect_replay("resnet50/layer4.2.bn3.bias", 8192, 1); }

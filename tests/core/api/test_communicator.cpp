@@ -13,7 +13,7 @@ class SerialCommunicator : public ::testing::Test {
   std::unique_ptr<Communicator> ranks_ = serial_communicator();
   HostStream stream_;
   std::vector<float> a_{1, 2, 3}, b_{0, 0, 0};
-  Buffer from_{a_.data(), 3, DataType::fp32}, to_{b_.data(), 3, DataType::fp32};
+  Buffer send_{a_.data(), 3, DataType::fp32}, receive_{b_.data(), 3, DataType::fp32};
 };
 
 TEST_F(SerialCommunicator, IsRankZeroOfOne) {
@@ -29,34 +29,34 @@ TEST_F(SerialCommunicator, IsRankZeroOfOne) {
 TEST_F(SerialCommunicator, CollectivesOfOneRankAreCopies) {
   for (ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average}) {
     b_.assign(3, 0);
-    ranks_->allreduce(from_, to_, op, stream_);
+    ranks_->allreduce(send_, receive_, op, stream_);
     EXPECT_EQ(a_, b_);
   }
   b_.assign(3, 0);
-  ranks_->run({Collective::alltoall, from_, to_, ReduceOp::sum, 0}, stream_);
+  ranks_->run({Collective::alltoall, send_, receive_, ReduceOp::sum, 0}, stream_);
   EXPECT_EQ(a_, b_);
-  ranks_->allreduce(to_, to_, ReduceOp::sum, stream_);  // in place
+  ranks_->allreduce(receive_, receive_, ReduceOp::sum, stream_);  // in place
   EXPECT_EQ(a_, b_);
 }
 
 TEST_F(SerialCommunicator, MessagesToOneselfMatchByTagInOrder) {
-  ranks_->send(from_, 0, 7, stream_);
+  ranks_->send(send_, 0, 7, stream_);
   a_ = {4, 5, 6};
-  ranks_->send(from_, 0, 7, stream_);
-  ranks_->send(from_, 0, 8, stream_);
-  ranks_->receive(to_, 0, 7, stream_);
+  ranks_->send(send_, 0, 7, stream_);
+  ranks_->send(send_, 0, 8, stream_);
+  ranks_->receive(receive_, 0, 7, stream_);
   EXPECT_EQ(b_, (std::vector<float>{1, 2, 3}));
-  ranks_->receive(to_, 0, 7, stream_);
+  ranks_->receive(receive_, 0, 7, stream_);
   EXPECT_EQ(b_, (std::vector<float>{4, 5, 6}));
 }
 
 TEST_F(SerialCommunicator, WhatWouldHangIsRefused) {
-  EXPECT_THROW(ranks_->receive(to_, 0, 1, stream_), CaseError);
-  EXPECT_THROW(ranks_->send(from_, 1, 1, stream_), CaseError);
-  EXPECT_THROW(ranks_->run({Collective::broadcast, {}, from_, ReduceOp::sum, 2}, stream_),
+  EXPECT_THROW(ranks_->receive(receive_, 0, 1, stream_), CaseError);
+  EXPECT_THROW(ranks_->send(send_, 1, 1, stream_), CaseError);
+  EXPECT_THROW(ranks_->run({Collective::broadcast, {}, send_, ReduceOp::sum, 2}, stream_),
                CaseError);
-  to_.count = 2;
-  EXPECT_THROW(ranks_->allreduce(from_, to_, ReduceOp::sum, stream_), CaseError);
+  receive_.count = 2;
+  EXPECT_THROW(ranks_->allreduce(send_, receive_, ReduceOp::sum, stream_), CaseError);
 }
 
 }  // namespace test_communicator

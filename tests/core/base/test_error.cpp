@@ -12,9 +12,9 @@ TEST(ExitCode, TheGravestWins) {
                             ExitCode::inconclusive, ExitCode::ok};
   for (std::size_t i = 0; i < std::size(order); ++i)
     for (std::size_t j = 0; j < std::size(order); ++j)
-      EXPECT_EQ(gravest(order[i], order[j]), order[std::min(i, j)]);
-  EXPECT_EQ(gravest({}), ExitCode::ok);
-  EXPECT_EQ(gravest({ExitCode::ok, ExitCode::failed, ExitCode::incorrect, ExitCode::slower}),
+      EXPECT_EQ(find_gravest(order[i], order[j]), order[std::min(i, j)]);
+  EXPECT_EQ(find_gravest({}), ExitCode::ok);
+  EXPECT_EQ(find_gravest({ExitCode::ok, ExitCode::failed, ExitCode::incorrect, ExitCode::slower}),
             ExitCode::incorrect);
 }
 

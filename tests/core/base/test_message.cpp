@@ -30,7 +30,7 @@ TEST(Message, ManyWordsLoseTheirMiddle) {
   EXPECT_LT(text.size(), 4000U);
   EXPECT_TRUE(text.starts_with("FILE at /cases/0: "));
   EXPECT_TRUE(text.ends_with("Give one."));
-  EXPECT_EQ(escaped(text), text);  // no character was cut
+  EXPECT_EQ(escape_controls(text), text);  // no character was cut
 }
 
 TEST(Message, LineBreaksOfValuesAreEscaped) {
@@ -49,7 +49,7 @@ TEST(Message, BytesThatAreNoCharactersAreEscaped) {
                                     {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
                                     {"\xe2\x82", "\\xe2\\x82"}}) {
     EXPECT_EQ(message_text(text), shown);
-    EXPECT_EQ(escaped(text), shown);
+    EXPECT_EQ(escape_controls(text), shown);
   }
   for (const char* valid : {"é", "€", "𝄞", "\xf4\x8f\xbf\xbf"})
     EXPECT_EQ(message_text(valid), valid);

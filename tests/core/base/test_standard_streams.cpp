@@ -9,14 +9,14 @@ namespace assay {
 namespace test_standard_streams {
 
 TEST(StandardStreams, ControlCharactersAreEscaped) {
-  EXPECT_EQ(escaped("plain text, ä and → stay\n\ttoo"), "plain text, ä and → stay\n\ttoo");
-  EXPECT_EQ(escaped("\x1b[2J"), "\\x1b[2J");
-  EXPECT_EQ(escaped("a\rb\x07\x7f"), "a\\x0db\\x07\\x7f");
-  EXPECT_EQ(escaped("\u009b2J"), "\\x9b2J");
-  EXPECT_EQ(escaped("\u202eabc\u2066"), "\\u202eabc\\u2066");
-  EXPECT_EQ(escaped(std::string("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(escaped("\xe2"), "\\xe2");  // cut: nothing is read behind the end
-  EXPECT_EQ(escaped("case\x1e"), "case\x1e");
+  EXPECT_EQ(escape_controls("plain text, ä and → stay\n\ttoo"), "plain text, ä and → stay\n\ttoo");
+  EXPECT_EQ(escape_controls("\x1b[2J"), "\\x1b[2J");
+  EXPECT_EQ(escape_controls("a\rb\x07\x7f"), "a\\x0db\\x07\\x7f");
+  EXPECT_EQ(escape_controls("\u009b2J"), "\\x9b2J");
+  EXPECT_EQ(escape_controls("\u202eabc\u2066"), "\\u202eabc\\u2066");
+  EXPECT_EQ(escape_controls(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(escape_controls("\xe2"), "\\xe2");  // cut: nothing is read behind the end
+  EXPECT_EQ(escape_controls("case\x1e"), "case\x1e");
 }
 
 TEST(StandardStreams, ErrorsAreEscapedWhileTheObjectLives) {

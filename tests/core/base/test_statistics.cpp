@@ -180,15 +180,16 @@ TEST(PairedRatio, SeesWhatDriftHides) {
     a.push_back(1.03 * machine * std::exp(0.005 * normal()));
     b.push_back(machine * std::exp(0.005 * normal()));
   }
-  const Ratio ratio = paired_ratio(a, b);
+  const Ratio ratio = compute_paired_ratio(a, b);
   EXPECT_EQ(ratio.n, 40);
   EXPECT_NEAR(ratio.value, 1.03, 0.005);
   EXPECT_GT(ratio.ci95.low, 1.02);
   EXPECT_LT(ratio.ci95.high, 1.04);
-  const Ratio inverse = paired_ratio(b, a);
+  const Ratio inverse = compute_paired_ratio(b, a);
   EXPECT_NEAR(inverse.value * ratio.value, 1, 1e-13);
-  EXPECT_THROW(paired_ratio(a, std::vector<double>{1}), std::invalid_argument);
-  EXPECT_THROW(paired_ratio(std::vector<double>{0}, std::vector<double>{1}), std::invalid_argument);
+  EXPECT_THROW(compute_paired_ratio(a, std::vector<double>{1}), std::invalid_argument);
+  EXPECT_THROW(compute_paired_ratio(std::vector<double>{0}, std::vector<double>{1}),
+               std::invalid_argument);
 }
 
 /// Swapped sides give the reciprocal, to the rounding of the logarithms.
@@ -205,7 +206,7 @@ TEST(Ratios, AreReciprocalWhenTheSidesAreSwapped) {
       inverse[i] = b[i] / a[i];
     }
     expect_reciprocal(ratio_median(ratios), ratio_median(inverse));
-    const Ratio paired = paired_ratio(a, b), back = paired_ratio(b, a);
+    const Ratio paired = compute_paired_ratio(a, b), back = compute_paired_ratio(b, a);
     expect_reciprocal(paired.value, back.value);
     expect_reciprocal(paired.ci95.low, back.ci95.high);
     expect_reciprocal(paired.ci95.high, back.ci95.low);
@@ -222,7 +223,8 @@ TEST(Ratios, AreReciprocalWhenTheSidesAreSwapped) {
 TEST(Ratios, OfAnEvenNumberHaveTheGeometricMeanOfTheMiddleTwo) {
   EXPECT_DOUBLE_EQ(ratio_median(std::vector<double>{100, 0.1, 10, 0.01}), 1);
   EXPECT_DOUBLE_EQ(ratio_median(std::vector<double>{8, 1, 2}), 2);
-  EXPECT_DOUBLE_EQ(paired_ratio(std::vector<double>{1, 10}, std::vector<double>{10, 1}).value, 1);
+  EXPECT_DOUBLE_EQ(
+      compute_paired_ratio(std::vector<double>{1, 10}, std::vector<double>{10, 1}).value, 1);
   EXPECT_EQ(ratio_median(std::vector<double>{0, 1}), 0);
   EXPECT_THROW(ratio_median(std::vector<double>{1, -1}), std::invalid_argument);
 }

@@ -21,30 +21,31 @@ TEST(Text, PlainNamesHoldNothingThatAShellOrAFolderKnows) {
 }
 
 TEST(Text, NearestFindsSlips) {
-  EXPECT_EQ(nearest("onednm", backends), "onednn");  // substitution
-  EXPECT_EQ(nearest("ondnn", backends), "onednn");   // deletion
-  EXPECT_EQ(nearest("oendnn", backends), "onednn");  // swap
-  EXPECT_EQ(nearest("referense", backends), "reference");
-  EXPECT_EQ(nearest("ref", backends), "reference");  // prefix
-  EXPECT_EQ(nearest("v100", std::vector<std::string>{"summit", "deepbench-v100"}),
+  EXPECT_EQ(find_nearest("onednm", backends), "onednn");  // substitution
+  EXPECT_EQ(find_nearest("ondnn", backends), "onednn");   // deletion
+  EXPECT_EQ(find_nearest("oendnn", backends), "onednn");  // swap
+  EXPECT_EQ(find_nearest("referense", backends), "reference");
+  EXPECT_EQ(find_nearest("ref", backends), "reference");  // prefix
+  EXPECT_EQ(find_nearest("v100", std::vector<std::string>{"summit", "deepbench-v100"}),
             "deepbench-v100");  // any part
 }
 
 TEST(Text, NearestIsSilentWhenNothingIsNear) {
-  EXPECT_EQ(nearest("zzzzzz", backends), "");
-  EXPECT_EQ(nearest("x", backends), "");
-  EXPECT_EQ(nearest("anything", {}), "");
+  EXPECT_EQ(find_nearest("zzzzzz", backends), "");
+  EXPECT_EQ(find_nearest("x", backends), "");
+  EXPECT_EQ(find_nearest("anything", {}), "");
 }
 
 TEST(Text, UnknownNameTellsValidOnesAndTheNearest) {
   EXPECT_EQ(
-      unknown_name("backend", "onednm", backends),
+      explain_unknown_name("backend", "onednm", backends),
       "unknown backend 'onednm' (valid: onednn, reference, native, cuda). Did you mean 'onednn'?");
   std::vector<std::string> many;
   for (int i = 0; i < 20; ++i) many.push_back("name" + std::to_string(i));
-  EXPECT_NE(unknown_name("thing", "nome7", many).find("valid: name0, "), std::string::npos);
+  EXPECT_NE(explain_unknown_name("thing", "nome7", many).find("valid: name0, "), std::string::npos);
   many.push_back("name20");
-  EXPECT_EQ(unknown_name("thing", "nome7", many), "unknown thing 'nome7'. Did you mean 'name7'?");
+  EXPECT_EQ(explain_unknown_name("thing", "nome7", many),
+            "unknown thing 'nome7'. Did you mean 'name7'?");
 }
 
 }  // namespace test_text

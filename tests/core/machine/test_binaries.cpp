@@ -38,7 +38,7 @@ TEST(Binaries, ContentsThatDifferInAByteOrInLengthHaveOtherHashes) {
 }
 
 TEST(Binaries, TheProgramAndItsLibrariesHaveAnIdentity) {
-  const json binaries = loaded_binaries();
+  const json binaries = list_loaded_binaries();
   const std::string program = fs::read_symlink("/proc/self/exe").filename();
   ASSERT_TRUE(binaries.contains(program)) << binaries.dump(1);
   EXPECT_EQ(binaries[program], "content " + hash_of_content("/proc/self/exe"));
@@ -48,7 +48,7 @@ TEST(Binaries, TheProgramAndItsLibrariesHaveAnIdentity) {
     const std::string text = identity;
     EXPECT_TRUE(text.starts_with("build-id ") || text.starts_with("content ")) << name << text;
   }
-  EXPECT_EQ(loaded_binaries(), binaries);
+  EXPECT_EQ(list_loaded_binaries(), binaries);
 }
 
 TEST(Binaries, AnotherBuildIsAnotherSoftware) {

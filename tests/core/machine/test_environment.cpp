@@ -265,7 +265,7 @@ TEST(Environment, LoadedOpenmpRuntimeIsFound) {
 TEST(Environment, ProcessorsFollowTheBinding) {
   EXPECT_GE(processors(), 1);
   EXPECT_EQ(in_child([] {
-              const int value = environment::allowed_processors().back();
+              const int value = environment::list_allowed_processors().back();
               cpu_set_t set;
               CPU_ZERO(&set);
               CPU_SET(static_cast<std::size_t>(value), &set);
@@ -282,7 +282,8 @@ TEST(Environment, BindingIsNoPartOfTheHashes) {
   EXPECT_EQ(in_child([&] {
               cpu_set_t set;
               CPU_ZERO(&set);
-              CPU_SET(static_cast<std::size_t>(environment::allowed_processors().front()), &set);
+              CPU_SET(static_cast<std::size_t>(environment::list_allowed_processors().front()),
+                      &set);
               ::sched_setaffinity(0, sizeof set, &set);
               return capture_environment()["hashes"] == before ? 0 : 1;
             }),

@@ -27,23 +27,23 @@ TEST(Agreement, TheFirstFindingIsToldWithItsPlace) {
     EXPECT_EQ(all.rank(), 1U);
     EXPECT_EQ(all.text(), "no memory");
     EXPECT_EQ(all.place(), "rank 1 on threads0");
-    EXPECT_EQ(all.told(), "rank 1 on threads0: no memory");
+    EXPECT_EQ(all.describe(), "rank 1 on threads0: no memory");
   });
   agree_on({"a", "b", "c"}, [](const Agreement& all) {
     EXPECT_TRUE(all.all());
-    EXPECT_EQ(all.told(), "rank 0 on threads0: a");
+    EXPECT_EQ(all.describe(), "rank 0 on threads0: a");
   });
 }
 
 TEST(Agreement, AFindingOfAllRanksNeedsNoPlace) {
   agree_on({"no file", "no file", "no file"}, [](const Agreement& all) {
     EXPECT_TRUE(all.all());
-    EXPECT_EQ(all.told(), "no file");
+    EXPECT_EQ(all.describe(), "no file");
   });
   agree_on({"", "", ""}, [](const Agreement& all) {
     EXPECT_TRUE(all.none());
     EXPECT_EQ(all.text(), "");
-    EXPECT_EQ(all.told(), "");
+    EXPECT_EQ(all.describe(), "");
   });
 }
 

@@ -18,14 +18,14 @@ namespace test_blame {
 using Waits = std::vector<double>;
 
 TEST(DividedWaits, OneLateRankHasAllOfIt) {
-  EXPECT_EQ(divided_waits(Waits{1, 4}), (Waits{0, 3}));
-  EXPECT_EQ(divided_waits(Waits{4, 1, 1, 1}), (Waits{3, 0, 0, 0}));
-  EXPECT_EQ(divided_waits(Waits{2, 2, 2}), (Waits{0, 0, 0}));
+  EXPECT_EQ(divide_waits(Waits{1, 4}), (Waits{0, 3}));
+  EXPECT_EQ(divide_waits(Waits{4, 1, 1, 1}), (Waits{3, 0, 0, 0}));
+  EXPECT_EQ(divide_waits(Waits{2, 2, 2}), (Waits{0, 0, 0}));
 }
 
 TEST(DividedWaits, RanksThatAreLateTogetherShareIt) {
-  EXPECT_EQ(divided_waits(Waits{1, 1, 1, 5, 5}), (Waits{0, 0, 0, 2, 2}));
-  EXPECT_EQ(divided_waits(Waits{1, 1, 1, 3, 5}), (Waits{0, 0, 0, 1, 3}));
+  EXPECT_EQ(divide_waits(Waits{1, 1, 1, 5, 5}), (Waits{0, 0, 0, 2, 2}));
+  EXPECT_EQ(divide_waits(Waits{1, 1, 1, 3, 5}), (Waits{0, 0, 0, 1, 3}));
 }
 
 TEST(DividedWaits, TheirSumIsWhatTheTypicalRankWaits) {
@@ -34,7 +34,7 @@ TEST(DividedWaits, TheirSumIsWhatTheTypicalRankWaits) {
   for (int ranks = 2; ranks < 20; ++ranks) {
     Waits at(static_cast<std::size_t>(ranks));
     for (double& time : at) time = unit(random);
-    const Waits waits = divided_waits(at);
+    const Waits waits = divide_waits(at);
     std::ranges::sort(at);
     EXPECT_NEAR(std::accumulate(waits.begin(), waits.end(), 0.0),
                 at.back() - at[(at.size() - 1) / 2], 1e-12);
@@ -108,7 +108,7 @@ TEST(Blame, ARankThatWorksNoLongerOrComesNoLaterIsNotBlamed) {
   job.began = [](int rank, int) { return rank == 2 ? 0.3 : 0; };
   const Blame blame = judged(job);
   ASSERT_LE(blame.blamed.size(), 1U);
-  for (const Blame::Blamed& of : blame.blamed) EXPECT_EQ(of.rank, 1);
+  for (const Blame::Culprit& of : blame.blamed) EXPECT_EQ(of.rank, 1);
   EXPECT_EQ(blame.ranks[2].cost_s, 0);
 }
 
@@ -148,10 +148,10 @@ TEST(Blame, FewEventsSayNothing) {
 }
 
 /// The verdict on rank 1, which is late by 100 ms a step.
-Blame::Blamed said(const std::function<void(Blame::Rank&, Blame&)>& change) {
+Blame::Culprit said(const std::function<void(Blame::Rank&, Blame&)>& change) {
   const Blame blame =
       judged({4, 100, 0, rank_one_late(0.1)}, [&](Blame& of) { change(of.ranks[1], of); });
-  return blame.blamed.size() == 1 ? blame.blamed[0] : Blame::Blamed{};
+  return blame.blamed.size() == 1 ? blame.blamed[0] : Blame::Culprit{};
 }
 
 TEST(Blame, CausesAreToldFromEachOther) {

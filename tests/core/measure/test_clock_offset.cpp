@@ -95,16 +95,16 @@ TEST(Aligned, TheErrorContainsTheTruthWhileClocksDrift) {
     const double stated = alignment_error(before, after);
     for (int i = 0; i <= 20; ++i) {
       const double time = span * i / 20;
-      ASSERT_LE(std::abs(aligned(time + difference(time), before, after) - time), stated + 1e-10);
+      ASSERT_LE(std::abs(align(time + difference(time), before, after) - time), stated + 1e-10);
     }
   }
 }
 
 TEST(Aligned, AConstantDriftIsTakenOut) {
   const ClockOffset before{0, 1, 0}, after{10, 1.001, 0};
-  EXPECT_NEAR(aligned(0, before, after), -1, 1e-12);
-  EXPECT_NEAR(aligned(5, before, after), 5 - 1.0005, 1e-12);
-  EXPECT_NEAR(aligned(10, before, after), 10 - 1.001, 1e-12);
+  EXPECT_NEAR(align(0, before, after), -1, 1e-12);
+  EXPECT_NEAR(align(5, before, after), 5 - 1.0005, 1e-12);
+  EXPECT_NEAR(align(10, before, after), 10 - 1.001, 1e-12);
 }
 
 TEST(ClockOffset, RanksOfAHostReadOneClockAndOthersExchangeMessages) {

@@ -12,7 +12,7 @@ namespace test_cold_workload {
 using namespace testing_fakes;
 
 TEST(ColdWorkload, RotatesThroughMoreThanTwiceTheCache) {
-  Prepared p(Shape{}, cold());  // 300 * 40 * 4 bytes and a little, 256 KiB of cache
+  PreparedProduct p(Shape{}, cold());  // 300 * 40 * 4 bytes and a little, 256 KiB of cache
   p.workload->verify_before();
   const std::size_t sets = p.operation->bound.size();
   EXPECT_EQ(sets, 11u);
@@ -26,7 +26,7 @@ TEST(ColdWorkload, RotatesThroughMoreThanTwiceTheCache) {
 TEST(ColdWorkload, HasTwoSetsAtLeast) {
   Shape shape;
   shape.rows = 30000;
-  Prepared p(shape, cold());
+  PreparedProduct p(shape, cold());
   EXPECT_TRUE(p.workload->verify_before().passed);
   EXPECT_EQ(p.operation->bound.size(), 2u);
 }
@@ -34,14 +34,14 @@ TEST(ColdWorkload, HasTwoSetsAtLeast) {
 TEST(ColdWorkload, AFaultInOneSetAloneShows) {
   // 11 sets: integers are runs 0 to 21, full significands 22 to 43, timed from 44.
   for (const int faulty : {0, 5, 10, 21, 22, 43}) {
-    Prepared p(Shape{}, cold(), [faulty](int run, float* y) {
+    PreparedProduct p(Shape{}, cold(), [faulty](int run, float* y) {
       // One element of the integer runs; the later sets' full-significand runs are sampled.
       if (run == faulty)
         std::for_each(y, y + (run < 22 ? 1 : 300), [](float& value) { value += 8; });
     });
     EXPECT_FALSE(p.workload->verify_before().passed) << faulty;
   }
-  Prepared p(Shape{}, cold(), [](int run, float* y) {
+  PreparedProduct p(Shape{}, cold(), [](int run, float* y) {
     if (run == 47) {
       for (int i = 0; i < 300; ++i) y[i] += 8;
     }

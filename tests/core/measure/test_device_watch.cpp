@@ -149,9 +149,9 @@ TEST(DeviceWatch, WhatThrottlesAnAuditIsNotTheSamples) {
 
 TEST(DeviceWatch, ThePartIsTheLargestOfPowerAndHeat) {
   const std::map<std::string, double> throttled{{"power", 0.1}, {"heat", 0.3}, {"reliability", 2}};
-  EXPECT_DOUBLE_EQ(throttled_part(2, throttled), 0.15);
-  EXPECT_EQ(throttled_part(0, throttled), 0);
-  EXPECT_EQ(throttled_part(2, {}), 0);
+  EXPECT_DOUBLE_EQ(compute_throttled_part(2, throttled), 0.15);
+  EXPECT_EQ(compute_throttled_part(0, throttled), 0);
+  EXPECT_EQ(compute_throttled_part(2, {}), 0);
 }
 
 TEST(DeviceWatch, OfSeveralRanksTheMostThrottledDeviceIsTold) {

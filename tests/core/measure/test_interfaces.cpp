@@ -44,14 +44,14 @@ class AllreduceProblem final : public Problem {
 class AllreduceOracle final : public Oracle {
  public:
   AllreduceOracle(int ranks, std::string input) : ranks_(ranks), input_(std::move(input)) {}
-  int exact_magnitude(const Executed&) const override { return 100; }
+  int exact_magnitude(const Execution&) const override { return 100; }
   int full_magnitude(const TensorSpec&) const override { return 100; }
   std::vector<std::int64_t> sample(const TensorSpec& output, double, std::uint64_t) const override {
     std::vector<std::int64_t> all(static_cast<std::size_t>(output.elements()));
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
     return all;
   }
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool exact,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution&, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     for (std::size_t n = 0; n < indices.size(); ++n) {
       double size = 0;
@@ -111,7 +111,7 @@ class AllreduceOperation final : public Operation {
     ranks_.allreduce(send_, receive_, ReduceOp::sum, stream);
     after_(runs_++);
   }
-  Executed executed() const override { return {}; }
+  Execution execution() const override { return {}; }
 
  private:
   Communicator& ranks_;
@@ -184,7 +184,7 @@ TEST(Interfaces, AFaultOnOneRankLeavesTheRanksInStep) {
         real_->run(stream);
         if (corrupt_) out_[3000] += 1;
       }
-      Executed executed() const override { return {}; }
+      Execution execution() const override { return {}; }
 
      private:
       std::unique_ptr<Operation> real_;
@@ -282,7 +282,7 @@ class Regression final : public Workload {
     const Verification last = compare();
     return last.passed ? verify_before() : last;
   }
-  Executed executed() const override { return {}; }
+  Execution execution() const override { return {}; }
   std::map<std::string, double> work() const override {
     return {{"samples_per_s", static_cast<double>(rows * steps * ranks_.size())}};
   }

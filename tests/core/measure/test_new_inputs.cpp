@@ -31,7 +31,7 @@ class Keeping final : public Operation {
     std::copy(kept.begin(), kept.end(), data);
     real_.run(stream);
   }
-  Executed executed() const override { return {}; }
+  Execution execution() const override { return {}; }
 
  private:
   std::size_t argument_;

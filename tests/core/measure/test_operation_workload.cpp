@@ -19,7 +19,7 @@ TEST(OperationWorkload, PassesWhatIsRightInEveryTypeAndMode) {
         Shape shape;
         shape.type = type;
         shape.in_place = in_place && type != DataType::s32;
-        Prepared p(shape, is_cold ? cold() : OperationSetup{});
+        PreparedProduct p(shape, is_cold ? cold() : OperationSetup{});
         const Verification before = p.workload->verify_before();
         EXPECT_TRUE(before.passed) << name(type) << in_place << is_cold << before.reason;
         EXPECT_TRUE(before.exact);
@@ -48,7 +48,7 @@ TEST(OperationWorkload, RandomShapesPass) {
     OperationSetup setup;
     setup.seed = static_cast<std::uint64_t>(i);
     setup.reference_budget = 5000;
-    Prepared p(shape, setup);
+    PreparedProduct p(shape, setup);
     const Verification before = p.workload->verify_before();
     EXPECT_TRUE(before.passed) << shape.rows << "x" << shape.length << " " << before.reason;
     p.time(2);
@@ -57,10 +57,10 @@ TEST(OperationWorkload, RandomShapesPass) {
 }
 
 TEST(OperationWorkload, SaysWhatItCheckedAgainst) {
-  Prepared p(Shape{});
+  PreparedProduct p(Shape{});
   EXPECT_EQ(p.workload->verify_before().reference,
             "fp64, 300 of 300 outputs, integer inputs exact with checksum of all outputs");
-  Prepared winograd(Shape{}, {}, {}, 0);
+  PreparedProduct winograd(Shape{}, {}, {}, 0);
   const Verification v = winograd.workload->verify_before();
   EXPECT_TRUE(v.passed);
   EXPECT_FALSE(v.exact);
@@ -71,7 +71,7 @@ TEST(OperationWorkload, SaysWhatItCheckedAgainst) {
 // integers again.
 
 TEST(OperationWorkload, AWrongElementBeforeTimingIsNamed) {
-  Prepared p(Shape{}, {}, [](int run, float* y) {
+  PreparedProduct p(Shape{}, {}, [](int run, float* y) {
     if (run == 2) y[7] += 0.5f;
   });
   const Verification v = p.workload->verify_before();
@@ -91,7 +91,7 @@ class Stopping final : public Operation {
   void run(Stream& stream) override {
     if (!idle) real_.run(stream);
   }
-  Executed executed() const override { return {}; }
+  Execution execution() const override { return {}; }
   bool idle = false;
 
  private:
@@ -102,7 +102,7 @@ TEST(OperationWorkload, AWrongElementOutsideTheSampleChangesTheChecksum) {
   Shape shape;
   OperationSetup setup;
   setup.reference_budget = 400;  // every 30th element
-  Prepared p(shape, setup, [](int run, float* y) {
+  PreparedProduct p(shape, setup, [](int run, float* y) {
     if (run == 1) y[31] += 1;
   });
   const Verification v = p.workload->verify_before();
@@ -118,7 +118,7 @@ TEST(OperationWorkload, PermutedOutputsOutsideTheSampleChangeTheChecksum) {
     setup.reference_budget = 400;
     setup.seed = seed;
     // The operation has no exact pass, like Winograd.
-    Prepared p(
+    PreparedProduct p(
         Shape{}, setup, [](int, float* y) { std::swap(y[31], y[44]); }, 0);
     const Verification v = p.workload->verify_before();
     caught += v.wrong() && v.reason.find("weighted sum") != std::string::npos;
@@ -169,7 +169,7 @@ TEST(OperationWorkload, NotANumberAnywhereFails) {
   for (const float bad : {std::nanf(""), INFINITY, -INFINITY}) {
     OperationSetup setup;
     setup.reference_budget = 400;
-    Prepared p(Shape{}, setup, [bad](int run, float* y) {
+    PreparedProduct p(Shape{}, setup, [bad](int run, float* y) {
       if (run == 3) y[31] = bad;
     });
     const Verification v = p.workload->verify_before();
@@ -178,7 +178,7 @@ TEST(OperationWorkload, NotANumberAnywhereFails) {
     EXPECT_TRUE(std::isfinite(v.max_error) && std::isfinite(v.norm_error) &&
                 std::isfinite(v.error_over_bound));
   }
-  Prepared checked(Shape{}, {}, [](int run, float* y) {
+  PreparedProduct checked(Shape{}, {}, [](int run, float* y) {
     if (run == 2) y[0] = std::nanf("");
   });
   EXPECT_FALSE(checked.workload->verify_before().passed);
@@ -193,7 +193,7 @@ class Idle final : public Operation {
   void run(Stream& stream) override {
     if (count_++ < idle_from_) real_.run(stream);
   }
-  Executed executed() const override { return {}; }
+  Execution execution() const override { return {}; }
 
  private:
   ProductOperation real_;
@@ -229,7 +229,7 @@ TEST(OperationWorkload, AnOperationThatDoesNothingFails) {
 }
 
 TEST(OperationWorkload, AFaultOfATimedRunShowsAfterwards) {
-  Prepared p(Shape{}, {}, [](int run, float* y) {
+  PreparedProduct p(Shape{}, {}, [](int run, float* y) {
     if (run == 8) y[299] *= 1.001f;
   });
   EXPECT_TRUE(p.workload->verify_before().passed);
@@ -241,7 +241,7 @@ TEST(OperationWorkload, AFaultOfATimedRunShowsAfterwards) {
 
 TEST(OperationWorkload, ALowerPrecisionFailsOnFullSignificandsOnly) {
   // tf32 or bf16 arithmetic is exact on small integers.
-  Prepared p(Shape{}, {}, [](int, float* y) {
+  PreparedProduct p(Shape{}, {}, [](int, float* y) {
     for (int i = 0; i < 300; ++i) y[i] = static_cast<float>(round_to(DataType::bf16, y[i]));
   });
   const Verification v = p.workload->verify_before();
@@ -255,12 +255,12 @@ class ChangedOracle final : public Oracle {
  public:
   using Change = std::function<void(Expected&)>;
   ChangedOracle(Shape shape, Change change) : real_(shape), change_(std::move(change)) {}
-  int exact_magnitude(const Executed&) const override { return 0; }
+  int exact_magnitude(const Execution&) const override { return 0; }
   int full_magnitude(const TensorSpec& spec) const override { return real_.full_magnitude(spec); }
   std::vector<std::int64_t> sample(const TensorSpec& o, double b, std::uint64_t s) const override {
     return real_.sample(o, b, s);
   }
-  void expect(const TensorSpec& o, const Inputs& in, const Executed& e, bool exact,
+  void expect(const TensorSpec& o, const Inputs& in, const Execution& e, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     real_.expect(o, in, e, exact, indices, expected);
     for (Expected& expectation : expected) change_(expectation);
@@ -377,8 +377,8 @@ TEST(OperationWorkload, AsksForMemoryBeforeItAllocates) {
 }
 
 TEST(OperationWorkload, TellsWorkAndSetup) {
-  Prepared p(Shape{}, {},
-             [](int, float*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
+  PreparedProduct p(Shape{}, {},
+                    [](int, float*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
   p.workload->verify_before();
   const std::map<std::string, double> work = p.workload->work();
   EXPECT_EQ(work.at("flops_per_s"), 24000);
@@ -394,7 +394,7 @@ TEST(OperationWorkload, TellsWorkAndSetup) {
 TEST(OperationWorkload, RanksHaveDataOfTheirOwn) {
   OperationSetup first, second;
   second.rank = 1;
-  Prepared a(Shape{}, first), b(Shape{}, second);
+  PreparedProduct a(Shape{}, first), b(Shape{}, second);
   EXPECT_TRUE(a.workload->verify_before().passed);
   EXPECT_TRUE(b.workload->verify_before().passed);
   a.time(1);

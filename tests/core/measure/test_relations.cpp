@@ -18,13 +18,13 @@ class RootOracle final : public Oracle {
  public:
   explicit RootOracle(double bound, bool states_relations = true)
       : bound_(bound), states_relations_(states_relations) {}
-  int exact_magnitude(const Executed&) const override { return 0; }
+  int exact_magnitude(const Execution&) const override { return 0; }
   int full_magnitude(const TensorSpec&) const override { return 0; }
   std::vector<std::int64_t> sample(const TensorSpec& output, double, std::uint64_t) const override {
     EXPECT_EQ(output.name, "twice");
     return {0, 1, length - 1};
   }
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     for (std::size_t i = 0; i < indices.size(); ++i)
       expected[i] = {2 * inputs.at("a")(indices[i]), 0, 0};
@@ -33,10 +33,10 @@ class RootOracle final : public Oracle {
                                  const ChecksumWeights&) const override {
     return std::nullopt;
   }
-  bool judged_by_relations(const TensorSpec& output) const override {
+  bool is_judged_by_relations(const TensorSpec& output) const override {
     return output.name == "root";
   }
-  std::vector<Relation> relations(const Inputs& inputs, const Outputs& outputs, const Executed&,
+  std::vector<Relation> relations(const Inputs& inputs, const Outputs& outputs, const Execution&,
                                   std::uint64_t seed) const override {
     seeds.insert(seed);
     if (!states_relations_) return {};
@@ -79,7 +79,7 @@ class RootOperation final : public Operation {
     if (fault_) fault_(runs_, data_[1]);
     ++runs_;
   }
-  Executed executed() const override { return {}; }
+  Execution execution() const override { return {}; }
 
  private:
   Fault fault_;

@@ -34,7 +34,7 @@ TEST_F(RunCase, AGoodCaseHasTimesWorkAndVerification) {
   ASSERT_TRUE(outcome.timing);
   EXPECT_GE(outcome.timing->samples.size(), 10u);
   EXPECT_TRUE(outcome.verification->passed);
-  EXPECT_EQ(outcome.executed->implementation, "fake");
+  EXPECT_EQ(outcome.execution->implementation, "fake");
   EXPECT_EQ(outcome.work.at("flops_per_s"), 100);
   EXPECT_EQ(outcome.setup.at("create"), 0.5);
 }
@@ -94,9 +94,9 @@ TEST_F(RunCase, Tf32WithTheErrorsOfFp32IsUnsupported) {
     };
     return run();
   };
-  Executed& executed = benchmark_.script.executed;
-  executed.storage = "fp32";
-  executed.compute = "tf32";
+  Execution& execution = benchmark_.script.execution;
+  execution.storage = "fp32";
+  execution.compute = "tf32";
   const Outcome outcome = with_error(2e-7, 2e-3);
   EXPECT_EQ(outcome.status, "unsupported");
   EXPECT_NE(outcome.reason.find("silently promoted"), std::string::npos) << outcome.reason;
@@ -104,10 +104,10 @@ TEST_F(RunCase, Tf32WithTheErrorsOfFp32IsUnsupported) {
   EXPECT_EQ(with_error(3e-4, 2e-3).status, "ok");
   EXPECT_EQ(with_error(2e-6, 1e-5).status, "ok");  // products are a small summand
   EXPECT_EQ(with_error(0, 0).status, "ok");        // integers alone, exact in both
-  executed.storage = "fp16";                       // exact in tf32, too
+  execution.storage = "fp16";                      // exact in tf32, too
   EXPECT_EQ(with_error(2e-7, 2e-3).status, "ok");
-  executed.storage = "fp32";
-  executed.evidence = "trace";  // the names of kernels prove it
+  execution.storage = "fp32";
+  execution.evidence = "trace";  // the names of kernels prove it
   EXPECT_EQ(with_error(2e-7, 2e-3).status, "ok");
 }
 

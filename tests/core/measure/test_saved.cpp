@@ -16,7 +16,7 @@ constexpr std::int64_t length = 64;
 /// y = a^3: the "forward pass" saves a^2, run() multiplies it by a. `a` has a scale.
 class CubeOracle final : public Oracle {
  public:
-  int exact_magnitude(const Executed&) const override { return 0; }
+  int exact_magnitude(const Execution&) const override { return 0; }
   int full_magnitude(const TensorSpec&) const override { return 0; }
   int scale_exponent(const TensorSpec&) const override { return -3; }
   std::vector<std::int64_t> sample(const TensorSpec& output, double, std::uint64_t) const override {
@@ -24,7 +24,7 @@ class CubeOracle final : public Oracle {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
     return all;
   }
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
+  void expect(const TensorSpec&, const Inputs& inputs, const Execution&, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const double a = inputs.at("a")(indices[i]), bound = std::abs(a * a * a) * 0x1p-20;
@@ -72,7 +72,7 @@ class CubeOperation final : public Operation {
       if (consumes_) data_[2][i] = 0;
     }
   }
-  Executed executed() const override { return {}; }
+  Execution execution() const override { return {}; }
   int prologues = 0, runs = 0;
   std::set<float*> saved;
 

@@ -42,8 +42,8 @@ TEST(Allocator, FailsWhereAnotherOneIsThere) {
 }
 
 TEST(Allocator, OfThisProcessIsTheSystems) {
-  EXPECT_EQ(loaded_allocator().name, system_allocator);
-  EXPECT_NE(loaded_allocator().file, "unknown");
+  EXPECT_EQ(find_loaded_allocator().name, system_allocator);
+  EXPECT_NE(find_loaded_allocator().file, "unknown");
 }
 
 }  // namespace test_allocator

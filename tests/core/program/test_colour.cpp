@@ -10,11 +10,11 @@ namespace assay {
 namespace test_colour {
 
 TEST(Colour, StatusWords) {
-  EXPECT_EQ(coloured("ok", true), "\x1b[32mok\x1b[0m");
-  EXPECT_EQ(coloured("unsupported", true), "\x1b[33munsupported\x1b[0m");
+  EXPECT_EQ(add_colour("ok", true), "\x1b[32mok\x1b[0m");
+  EXPECT_EQ(add_colour("unsupported", true), "\x1b[33munsupported\x1b[0m");
   for (const char* status : {"failed", "incorrect", "timeout"})
-    EXPECT_EQ(coloured(status, true), std::string("\x1b[31m") + status + "\x1b[0m");
-  EXPECT_EQ(coloured("failed", false), "failed");
+    EXPECT_EQ(add_colour(status, true), std::string("\x1b[31m") + status + "\x1b[0m");
+  EXPECT_EQ(add_colour("failed", false), "failed");
 }
 
 /// The reading end of a pseudo-terminal is no pipe: what a rank of Open MPI has for its output.

@@ -27,16 +27,16 @@ TEST(Command, LettersMeanTheSameEverywhere) {
 
 TEST(Command, GroupsKeepTheirOrder) {
   const std::vector<Flag> flags =
-      grouped({{"B", {{"--b", "", "", ""}}}, {"A", {{"--a", "", "", ""}}}});
+      group_flags({{"B", {{"--b", "", "", ""}}}, {"A", {{"--a", "", "", ""}}}});
   ASSERT_EQ(flags.size(), 2u);
   EXPECT_EQ(flags[0].name + flags[0].group + flags[1].name + flags[1].group, "--bB--aA");
 }
 
 TEST(Command, QuietAndVerboseExcludeEachOther) {
-  EXPECT_EQ(read_talk({}), Talk::normal);
-  EXPECT_EQ(read_talk({{"quiet", {""}}}), Talk::quiet);
-  EXPECT_EQ(read_talk({{"verbose", {""}}}), Talk::verbose);
-  EXPECT_THROW(read_talk({{"quiet", {""}}, {"verbose", {""}}}), InputError);
+  EXPECT_EQ(read_verbosity({}), Verbosity::normal);
+  EXPECT_EQ(read_verbosity({{"quiet", {""}}}), Verbosity::quiet);
+  EXPECT_EQ(read_verbosity({{"verbose", {""}}}), Verbosity::verbose);
+  EXPECT_THROW(read_verbosity({{"quiet", {""}}, {"verbose", {""}}}), InputError);
 }
 
 TEST(Command, EveryFlagOfABenchmarkHasAHeadingAndHelp) {

@@ -8,7 +8,7 @@
 namespace assay {
 namespace test_input_faults {
 
-struct Ended {
+struct ProcessEnd {
   std::string why;
   ExitCode code;
 };
@@ -25,7 +25,7 @@ class Waiting final : public ForwardingCommunicator {
   }
   bool done(Request&) override { return false; }
   [[noreturn]] void abort(const std::string& why, ExitCode code) override {
-    throw Ended{why, code};
+    throw ProcessEnd{why, code};
   }
   std::vector<std::string> allgather(const std::string& text) override { return {text, text}; }
 };
@@ -36,7 +36,7 @@ TEST(InputFaults, OfASingleRankEndsTheJob) {
   try {
     InputFaults(ranks).tell("assay-x", "a.csv: is empty", std::chrono::milliseconds(1));
     ADD_FAILURE() << "went on";
-  } catch (const Ended& end) {
+  } catch (const ProcessEnd& end) {
     EXPECT_EQ(end.why, "assay-x: rank 1 on here: a.csv: is empty");
     EXPECT_EQ(end.code, ExitCode::usage);
   }

@@ -72,12 +72,12 @@ TEST(Places, ABuildThatOneHostHasAloneChangesTheSoftware) {
   };
   const json same = told({"build-id 1", "build-id 1"}), mixed = told({"build-id 1", "build-id 2"}),
              other = told({"build-id 2", "build-id 1"});
-  EXPECT_EQ(mixed_binaries(same), "");
+  EXPECT_EQ(describe_mixed_binaries(same), "");
   EXPECT_EQ(same["hashes"]["software"], "build-id 1");
   EXPECT_EQ(mixed["software"]["binaries"]["libx.so"], "build-id 1, build-id 2");
   EXPECT_EQ(other["software"]["binaries"]["libx.so"], "build-id 1, build-id 2");
   EXPECT_NE(mixed["hashes"]["software"], "build-id 1");
-  EXPECT_EQ(mixed_binaries(mixed),
+  EXPECT_EQ(describe_mixed_binaries(mixed),
             "libx.so: build-id 1, build-id 2, of which threads1 has build-id 2");
 }
 

@@ -22,7 +22,7 @@ std::string refusal(const json& document) {
 void check_own(const formula::Claims& claims) {
   claims.expect("/problem/bytes", claims.number("/parameters/blocks").value_or(0) * 512, "blocks");
 }
-const formula::OfBenchmark of_own("benchmark_of_a_test", check_own);
+const formula::BenchmarkFormula of_own("benchmark_of_a_test", check_own);
 
 TEST(Formula, ABenchmarkBringsItsOwnOrIsNotChecked) {
   json row = fixture::row(good_outcome());

@@ -14,19 +14,19 @@ json row(const std::string& id, int launch, const std::string& status, int attem
 
 TEST(LostIds, UnsupportedInOneLaunchOnly) {
   const json rows = {row("a", 0, "ok"), row("a", 1, "unsupported"), row("b", 0, "ok")};
-  EXPECT_EQ(lost_ids(rows), std::set<std::string>{"a"});
+  EXPECT_EQ(list_lost_ids(rows), std::set<std::string>{"a"});
   EXPECT_EQ(exit_code(rows), ExitCode::incomparable);
 }
 
 TEST(LostIds, UnsupportedInEveryLaunchIsNotLost) {
   const json rows = {row("a", 0, "unsupported"), row("a", 1, "unsupported"), row("b", 0, "ok")};
-  EXPECT_TRUE(lost_ids(rows).empty());
+  EXPECT_TRUE(list_lost_ids(rows).empty());
   EXPECT_EQ(exit_code(rows), ExitCode::ok);
 }
 
 TEST(LostIds, ALaterAttemptRepairsIt) {
   const json rows = {row("a", 0, "ok"), row("a", 1, "unsupported"), row("a", 1, "ok", 1)};
-  EXPECT_TRUE(lost_ids(rows).empty());
+  EXPECT_TRUE(list_lost_ids(rows).empty());
   EXPECT_EQ(exit_code(rows), ExitCode::ok);
 }
 

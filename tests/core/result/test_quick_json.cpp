@@ -97,17 +97,17 @@ TEST_F(QuickJson, LeavesTheRest) {
 }
 
 /// Each list has two elements: else most bytes are digits of samples.
-json shortened(json value) {
+json shorten(json value) {
   if (value.is_array() && value.size() > 2) value.erase(value.begin() + 2, value.end());
   if (value.is_structured())
-    for (json& part : value) part = shortened(std::move(part));
+    for (json& part : value) part = shorten(std::move(part));
   return value;
 }
 
 TEST_F(QuickJson, TakesNoDamagedTextThatTheSlowParserRefuses) {
   std::ifstream stream("tests/golden/results/statistics_1.json");
   const json original = json::parse(stream);
-  const std::string whole = shortened(original["rows"][0]).dump();
+  const std::string whole = shorten(original["rows"][0]).dump();
   ASSERT_EQ(quick_json(whole)->dump(), whole);
   std::mt19937 random(1);
   static const std::string bytes = "\"\\{}[],:-+.eE0123456789 \n\ttrufalsn\x01\xc3\xa4\xff";

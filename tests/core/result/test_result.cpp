@@ -38,7 +38,7 @@ TEST(Row, AnOkRowIsCompleteAndValid) {
 
 TEST(Row, AlgorithmicRateCountsWhatTheAlgorithmDoes) {
   Outcome outcome = good_outcome();
-  outcome.executed->algorithmic_flops = 29595009024.0 / 2.25;
+  outcome.execution->algorithmic_flops = 29595009024.0 / 2.25;
   const json row = fixture::row(outcome);
   EXPECT_DOUBLE_EQ(row["rates"]["algorithmic_flops_per_s"].get<double>() * 2.25,
                    row["rates"]["flops_per_s"].get<double>());
@@ -47,13 +47,13 @@ TEST(Row, AlgorithmicRateCountsWhatTheAlgorithmDoes) {
 TEST(Row, AnUnknownNumberOfOperationsHasNoRate) {
   for (const char* algorithm : {"winograd", "winograd_nonfused", "fft", "fft_tiling"}) {
     Outcome outcome = good_outcome();
-    outcome.executed->algorithm = algorithm;
+    outcome.execution->algorithm = algorithm;
     EXPECT_FALSE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s")) << algorithm;
-    outcome.executed->algorithmic_flops = 161;
+    outcome.execution->algorithmic_flops = 161;
     EXPECT_DOUBLE_EQ(fixture::row(outcome)["rates"]["algorithmic_flops_per_s"], 161 / 0.161);
   }
   Outcome outcome = good_outcome();
-  outcome.executed->algorithm = "implicit_gemm";
+  outcome.execution->algorithm = "implicit_gemm";
   const json row = fixture::row(outcome);
   EXPECT_EQ(row["rates"]["algorithmic_flops_per_s"], row["rates"]["flops_per_s"]);
 }
@@ -62,20 +62,20 @@ TEST(Row, AnUnknownNumberOfOperationsHasNoRate) {
 TEST(Row, ALayerThatSavesOperationsLeavesTheirNumberUnknown) {
   Outcome outcome = good_outcome();
   outcome.layers.resize(2);
-  outcome.layers[0].executed.algorithm = "implicit_gemm";
+  outcome.layers[0].execution.algorithm = "implicit_gemm";
   EXPECT_TRUE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s"));
-  outcome.layers[1].executed.algorithm = "winograd";
+  outcome.layers[1].execution.algorithm = "winograd";
   EXPECT_FALSE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s"));
   EXPECT_TRUE(fixture::row(outcome)["rates"].contains("flops_per_s"));
-  outcome.layers[1].executed.algorithm = "chosen";
-  outcome.layers[1].executed.algorithmic_flops = 161;
+  outcome.layers[1].execution.algorithm = "chosen";
+  outcome.layers[1].execution.algorithmic_flops = 161;
   EXPECT_FALSE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s"));
 }
 
 TEST(Row, WhatAComputationDoesNotHideIsOfTheSamples) {
   Outcome outcome = good_outcome();
   EXPECT_FALSE(fixture::row(outcome)["executed"].contains("exposed_s"));
-  outcome.executed->numbers["compute_s"] = 0.1;
+  outcome.execution->numbers["compute_s"] = 0.1;
   const json row = fixture::row(outcome);
   expect_valid(row);
   EXPECT_DOUBLE_EQ(row["executed"]["exposed_s"], 0.161 - 0.1);
@@ -104,7 +104,7 @@ TEST(Row, EnergyIsTheSumOfItsDomains) {
 
 TEST(Row, TheDurationOfKernelsIsOfVerifiedRunsAlone) {
   Outcome outcome = good_outcome();
-  outcome.executed->numbers["kernels_s"] = 5e-6;
+  outcome.execution->numbers["kernels_s"] = 5e-6;
   json row = fixture::row(outcome);
   EXPECT_EQ(row["executed"]["kernels_s"], 5e-6);
   expect_valid(row);
@@ -202,7 +202,7 @@ TEST(Row, NothingUnverifiedBecomesOk) {
   EXPECT_THROW(fixture::row(unverified), std::logic_error);
   untimed.timing->samples.clear();
   EXPECT_THROW(fixture::row(untimed), std::logic_error);
-  unknown.executed.reset();
+  unknown.execution.reset();
   EXPECT_THROW(fixture::row(unknown), std::logic_error);
   for (const double bad : {-1e-9, std::nan(""), std::numeric_limits<double>::infinity()}) {
     Outcome outcome = good_outcome();

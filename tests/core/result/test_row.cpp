@@ -224,13 +224,13 @@ TEST(Row, ReadsItsFields) {
   EXPECT_EQ(row.problem.bytes, std::nullopt);
   EXPECT_EQ(row.time_s->ci95->high, 0.75);
   EXPECT_EQ(row.layers.at(0).ceiling->level, "L2");
-  EXPECT_EQ(row.executed->rest.at("working_threads"), 2);
+  EXPECT_EQ(row.execution->rest.at("working_threads"), 2);
   EXPECT_EQ(row.rest.at("of_a_newer_version").at("deep"), 1);
 }
 
 TEST(Row, ATypedFieldWinsOverOneOfItsNameInRest) {
   Row row = full_row().get<Row>();
-  row.executed->rest["algorithm"] = "another";
+  row.execution->rest["algorithm"] = "another";
   row.rest["status"] = "failed";
   const json document = row;
   EXPECT_EQ(document["executed"]["algorithm"], "winograd");

@@ -23,7 +23,7 @@ TEST_P(ShiftedText, HasTheIndicesOfTheShiftedRow) {
         const json::json_pointer places("/ceiling/brackets");
         if (original.contains(places))
           for (json& place : expected[places]) place = place.get<int>() + brackets;
-        EXPECT_EQ(json::parse(shifted_text(text, environments, brackets)), expected) << text;
+        EXPECT_EQ(json::parse(shift_numbers(text, environments, brackets)), expected) << text;
       }
     }
 }
@@ -40,9 +40,10 @@ INSTANTIATE_TEST_SUITE_P(
         R"({"environment":2,"\u0063eiling":{"brackets":[5]}})"));
 
 TEST(ShiftedText, KeepsAllElseAsItStands) {
-  EXPECT_EQ(shifted_text(R"({"a": 1.50,  "environment": 2, "b":1e3})", 3, 0),
+  EXPECT_EQ(shift_numbers(R"({"a": 1.50,  "environment": 2, "b":1e3})", 3, 0),
             R"({"a": 1.50,  "environment": 5, "b":1e3})");
-  EXPECT_EQ(shifted_text(R"({"environment": 2, "b":1e3})", 0, 0), R"({"environment": 2, "b":1e3})");
+  EXPECT_EQ(shift_numbers(R"({"environment": 2, "b":1e3})", 0, 0),
+            R"({"environment": 2, "b":1e3})");
 }
 
 }  // namespace test_row_text

@@ -27,7 +27,7 @@ template <class Real>
 cublasStatus_t syrk(cublasFillMode_t triangle, cublasOperation_t op, std::int64_t n, std::int64_t k,
                     Real alpha, const Real* a, std::int64_t lda, Real beta, Real* c,
                     std::int64_t ldc) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   if (lda < (op == CUBLAS_OP_T ? k : n) || ldc < n) return CUBLAS_STATUS_INVALID_VALUE;
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i) {
@@ -45,7 +45,7 @@ template <class Real>
 cublasStatus_t geam(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m, std::int64_t n,
                     Real alpha, const Real* a, std::int64_t lda, Real beta, const Real* b,
                     std::int64_t ldb, Real* c, std::int64_t ldc) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   if (lda < (op_a == CUBLAS_OP_T ? n : m) || ldb < (op_b == CUBLAS_OP_T ? n : m) || ldc < m ||
       (c == a && op_a == CUBLAS_OP_T) || (c == b && op_b == CUBLAS_OP_T))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -60,7 +60,7 @@ template <class Real>
 cublasStatus_t gemm(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m, std::int64_t n,
                     std::int64_t k, Real alpha, const Real* a, std::int64_t lda, const Real* b,
                     std::int64_t ldb, Real beta, Real* c, std::int64_t ldc) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   if (lda < (op_a == CUBLAS_OP_T ? k : m) || ldb < (op_b == CUBLAS_OP_T ? n : k) || ldc < m)
     return CUBLAS_STATUS_INVALID_VALUE;
   std::vector<Real> sums(static_cast<std::size_t>(m));
@@ -86,7 +86,7 @@ cublasStatus_t gemm(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t
 template <class Real>
 cublasStatus_t dgmm(cublasSideMode_t side, std::int64_t m, std::int64_t n, const Real* a,
                     std::int64_t lda, const Real* x, std::int64_t step, Real* c, std::int64_t ldc) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < m; ++i)
       c[j * ldc + i] = a[j * lda + i] * x[(side == CUBLAS_SIDE_LEFT ? i : j) * step];

@@ -193,7 +193,7 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
                        : static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   if (at == nullptr) return done(cudaErrorMemoryAllocation);
   {
-    const fake::Opened meanwhile;
+    const fake::OpeningScope meanwhile;
     std::memset(at, 0xff, bytes);  // NaN: nothing may rely on what fresh memory holds
   }
   allocated()[at] = made;
@@ -241,7 +241,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     return done(cudaErrorStreamCaptureUnsupported);
   if (on_gpu != from_gpu) crossed += bytes;
   if (crossed > number("FAKE_GPU_CROSSES", SIZE_MAX)) return done(cudaErrorInvalidValue);
-  const fake::Worked meanwhile(stream);
+  const fake::WorkScope meanwhile(stream);
   fake::submit([=] { fake::copy(to, from, bytes, from_gpu && !on_gpu); });
   return done();
 }
@@ -255,7 +255,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   return error;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  const fake::Worked meanwhile(stream);
+  const fake::WorkScope meanwhile(stream);
   void* const at = fake_gpu_memory(to);
   if (at == nullptr) return done(cudaErrorInvalidValue);  // not this GPU's
   if (!broken) fake::submit([at, value, bytes] { std::memset(at, value, bytes); });
@@ -363,7 +363,7 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   if (broken) return done();
   const std::function<void()> work = fake::work_of_item(found->second, arguments);
   if (!work) return done(cudaErrorInvalidDeviceFunction);
-  const fake::Worked meanwhile(stream);
+  const fake::WorkScope meanwhile(stream);
   fake::submit(work);
   return done();
 }

@@ -191,7 +191,7 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t, cudnnRNNDescriptor_t net, cudnnForw
                               cudnnTensorDescriptor_t, const void* cx, void* cy,
                               std::size_t weight_bytes, const void* space, std::size_t work_bytes,
                               void* work, std::size_t reserve_bytes, void* reserve) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)
     return status;
@@ -230,7 +230,7 @@ cudnnStatus_t cudnnRNNBackwardData_v8(
     void* dx, cudnnTensorDescriptor_t, const void* hx, const void* dhy, void* dhx,
     cudnnTensorDescriptor_t, const void* cx, const void* dcy, void* dcx, std::size_t weight_bytes,
     const void* space, std::size_t work_bytes, void* work, std::size_t, void* reserve) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)
     return status;
@@ -257,7 +257,7 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(
     cudnnRNNDataDescriptor_t x_desc, const void* x, cudnnTensorDescriptor_t, const void* hx,
     cudnnRNNDataDescriptor_t, const void*, std::size_t weight_bytes, void* gradients,
     std::size_t work_bytes, void* work, std::size_t, void* reserve) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   if (mode != CUDNN_WGRAD_MODE_ADD) return refuse("fake: adds alone", CUDNN_STATUS_NOT_SUPPORTED);
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)

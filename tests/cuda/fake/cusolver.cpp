@@ -90,7 +90,7 @@ cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t, cusolverDnParams_t, cusolv
                                   void* a, std::int64_t lda, cudaDataType, void* w, cudaDataType,
                                   void* device, std::size_t bytes, void* host, std::size_t of_host,
                                   int* info) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   if (mode != CUSOLVER_EIG_MODE_VECTOR || lda < n || !served(device, bytes, host, of_host))
     return CUSOLVER_STATUS_INVALID_VALUE;
   if (fails()) return CUSOLVER_STATUS_INTERNAL_ERROR;
@@ -113,7 +113,7 @@ cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t, cusolverDnParams_t, std::i
                                   std::int64_t n, cudaDataType type, void* a, std::int64_t lda,
                                   cudaDataType, void* tau, cudaDataType, void* device,
                                   std::size_t bytes, void* host, std::size_t of_host, int* info) {
-  const fake::Worked meanwhile;
+  const fake::WorkScope meanwhile;
   if (lda < m || m < n || !served(device, bytes, host, of_host))
     return CUSOLVER_STATUS_INVALID_VALUE;
   if (fails()) return CUSOLVER_STATUS_INTERNAL_ERROR;

@@ -74,7 +74,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream) {
   fake::submitted_to(stream);
   fake::begin_work(stream);
   {
-    const fake::Opened while_it_runs;
+    const fake::OpeningScope while_it_runs;
     for (const auto& work : ready->work) work();
   }
   const char* const more = std::getenv("FAKE_GPU_GRAPH_PIECES");

@@ -40,8 +40,8 @@ using assay::DataType;
 struct Working {
   /// `stream`: null for that of the call before.
   explicit Working(cudaStream_t stream = nullptr) : counted(stream) {}
-  fake::Worked counted;
-  fake::Opened reached{};
+  fake::WorkScope counted;
+  fake::OpeningScope reached{};
 };
 
 std::string last;

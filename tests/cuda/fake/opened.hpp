@@ -5,12 +5,12 @@ extern "C" __attribute__((weak)) void fake_gpu_open(int open);
 
 namespace fake {
 
-class Opened {
+class OpeningScope {
  public:
-  Opened() { set(1); }
-  ~Opened() { set(0); }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
+  OpeningScope() { set(1); }
+  ~OpeningScope() { set(0); }
+  OpeningScope(const OpeningScope&) = delete;
+  OpeningScope& operator=(const OpeningScope&) = delete;
 
  private:
   static void set(int open) {

@@ -21,8 +21,8 @@ void submit(const Work& work) {
     const std::function<void()> kept = work;
     fake_gpu_keep(&kept);
   } else {
-    const Worked meanwhile;
-    const Opened while_it_runs;
+    const WorkScope meanwhile;
+    const OpeningScope while_it_runs;
     work();
   }
 }

@@ -9,17 +9,17 @@ __attribute__((weak)) void fake_gpu_end_work();
 
 namespace fake {
 
-class Worked {
+class WorkScope {
  public:
   /// `stream`: null for that of the call before.
-  explicit Worked(const void* stream = nullptr) {
+  explicit WorkScope(const void* stream = nullptr) {
     if (fake_gpu_begin_work != nullptr) fake_gpu_begin_work(stream);
   }
-  ~Worked() {
+  ~WorkScope() {
     if (fake_gpu_end_work != nullptr) fake_gpu_end_work();
   }
-  Worked(const Worked&) = delete;
-  Worked& operator=(const Worked&) = delete;
+  WorkScope(const WorkScope&) = delete;
+  WorkScope& operator=(const WorkScope&) = delete;
 };
 
 }  // namespace fake

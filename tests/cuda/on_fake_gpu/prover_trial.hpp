@@ -66,9 +66,9 @@ struct Trial {
     Expectation made;
     made.whole = oracle->whole(output);
     made.inputs = inputs;
-    if (there) made.formula = oracle->formula(output, *inputs, Executed{}, false);
+    if (there) made.formula = oracle->formula(output, *inputs, Execution{}, false);
     made.block = [this, &output](std::int64_t first, std::span<Expected> expected) {
-      expect_block(*oracle, output, *inputs, Executed{}, false, first, expected);
+      expect_block(*oracle, output, *inputs, Execution{}, false, first, expected);
     };
     return made;
   }
@@ -156,15 +156,15 @@ inline constexpr Precision precisions[] = {Precision::fp64, Precision::fp32, Pre
                                            Precision::fp16};
 
 /// `host` expects the same of all outputs without a GPU.
-inline void expect_same_values(const Trial& trial, const Oracle& host, const Executed& executed,
+inline void expect_same_values(const Trial& trial, const Oracle& host, const Execution& execution,
                                bool exact = false) {
   for (const TensorSpec& spec : trial.specs) {
     if (!is_output(spec)) continue;
     std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
     std::iota(indices.begin(), indices.end(), std::int64_t{0});
     std::vector<Expected> here(indices.size()), there(indices.size());
-    trial.oracle->expect(spec, *trial.inputs, executed, exact, indices, there);
-    host.expect(spec, *trial.inputs, executed, exact, indices, here);
+    trial.oracle->expect(spec, *trial.inputs, execution, exact, indices, there);
+    host.expect(spec, *trial.inputs, execution, exact, indices, here);
     for (std::size_t i = 0; i < here.size(); ++i) {
       // The reference of fp64 is rounded itself.
       ASSERT_NEAR(here[i].value, there[i].value, 0.25 * here[i].max_bound) << spec.name << i;

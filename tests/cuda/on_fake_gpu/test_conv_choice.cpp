@@ -65,7 +65,8 @@ TEST(ConvOnRanks, TakeWhatAllOfThemHave) {
       const char* why = trial.lacks > 0 ? "on all ranks" : "rank 1: does not run there";
       EXPECT_NE(refusal->reason.find(why), std::string::npos) << refusal->reason;
     } else {
-      const std::string ran = std::get<std::unique_ptr<Operation>>(made)->executed().implementation;
+      const std::string ran =
+          std::get<std::unique_ptr<Operation>>(made)->execution().implementation;
       EXPECT_NE(ran.find(trial.taken), std::string::npos) << ran;
     }
   }

@@ -139,7 +139,7 @@ TEST(Prover, LeavesFormulasOfTooManyInputsToTheHost) {
   const SumProblem problem(5001, Precision::fp32, false);
   const Trial trial(sum_oracle(problem), problem.tensors(), false);
   const TensorSpec& spec = trial.specs[2];
-  auto formula = trial.oracle->formula(spec, *trial.inputs, Executed{}, false);
+  auto formula = trial.oracle->formula(spec, *trial.inputs, Execution{}, false);
   const std::vector<std::int64_t> some{0, 17};
   Prover& prover = *gpu().prover();
   EXPECT_TRUE(prover.expect(*formula, *trial.inputs, some));
@@ -157,7 +157,7 @@ TEST(Prover, IsNotBelievedWhereItsSumsDifferFromTheHosts) {
     const UpdateProblem problem = update_of("sgd", Precision::fp32);
     const Trial trial(update_oracle(problem), problem.tensors(), false);
     try {
-      trial.oracle->formula(trial.specs[3], *trial.inputs, Executed{}, false);
+      trial.oracle->formula(trial.specs[3], *trial.inputs, Execution{}, false);
       FAIL() << item;
     } catch (const CaseError& error) {
       EXPECT_NE(std::string(error.what()).find("the GPU finds"), std::string::npos) << error.what();
@@ -173,7 +173,7 @@ TEST(Prover, IsBelievedOfTheSumsAloneThatItHasShown) {
     static std::uint64_t seed = 100;  // memory may hold the sums of equal inputs
     const Trial trial(std::move(oracle), specs, false, stored, ++seed);
     const auto output = std::ranges::find_if(trial.specs, is_output);
-    trial.oracle->formula(*output, *trial.inputs, Executed{}, false);
+    trial.oracle->formula(*output, *trial.inputs, Execution{}, false);
   };
   const auto norm = [&](const char* shape, bool stored) {
     const NormProblem problem(parse_norm(shape), NormDirection::forward_training, NormFusion::none,
@@ -255,7 +255,7 @@ TEST(Prover, LeavesInputsOfNetworksOnTheGpu) {
     const Trial trial(conv_oracle(conv), conv.tensors(), true, true, seed);
     const std::vector<std::int64_t> some{0, 17};
     std::vector<Expected> expected(2);
-    trial.oracle->expect(trial.specs[2], *trial.inputs, Executed{}, false, some, expected);
+    trial.oracle->expect(trial.specs[2], *trial.inputs, Execution{}, false, some, expected);
     if (seed > 1 && fake_gpu::counter != nullptr) {
       EXPECT_LT(crossed() - before, 40000u);
     }

@@ -37,12 +37,12 @@ TEST(Prover, AddsIntegersOfObservationsExactly) {
   for (const char* shape : shapes)
     for (const Precision precision : {Precision::fp64, Precision::fp32}) {
       const LinalgProblem problem(parse_linalg(shape), precision);
-      const Executed executed = linalg_test::honest(precision);
-      const int magnitude = linalg_oracle(problem)->exact_magnitude(executed);
+      const Execution execution = linalg_test::honest(precision);
+      const int magnitude = linalg_oracle(problem)->exact_magnitude(execution);
       if (magnitude == 0) continue;  // of hinge_hessian
       const Trial trial(linalg_oracle(problem), problem.tensors(), false);
       *trial.inputs = linalg_test::data(problem, Values::Kind::integer, magnitude, 3);
-      expect_same_values(trial, *linalg_oracle(problem), executed, true);
+      expect_same_values(trial, *linalg_oracle(problem), execution, true);
       ASSERT_FALSE(HasFailure()) << shape << name(precision);
     }
 }
@@ -50,12 +50,12 @@ TEST(Prover, AddsIntegersOfObservationsExactly) {
 /// Observations that are about as near to two centroids.
 TEST(Prover, DoubtsLabelsAsTheHost) {
   const LinalgProblem problem(parse_linalg("kmeans_assign:n60000d2k5"), Precision::fp32);
-  const Executed executed = linalg_test::honest(Precision::fp32);
+  const Execution execution = linalg_test::honest(Precision::fp32);
   const Trial trial(linalg_oracle(problem), problem.tensors(), false);
-  expect_same_values(trial, *linalg_oracle(problem), executed);
+  expect_same_values(trial, *linalg_oracle(problem), execution);
   const TensorSpec& labels = trial.specs[2];
   std::vector<Expected> expected(static_cast<std::size_t>(labels.elements()));
-  expect_block(*trial.oracle, labels, *trial.inputs, executed, false, 0, expected);
+  expect_block(*trial.oracle, labels, *trial.inputs, execution, false, 0, expected);
   EXPECT_GT(std::ranges::count_if(expected, [](const Expected& of) { return of.max_bound > 0; }), 0)
       << labels.name;
 }
@@ -94,8 +94,8 @@ TEST(Prover, FindsTheErrorOfAFactorAsTheHost) {
   const Trial trial(linalg_oracle(problem), problem.tensors(), false);
   const Outputs outputs{{"r", std::vector<double>(36, 2)}};
   const std::size_t before = crossed();
-  const auto there = trial.oracle->relations(*trial.inputs, outputs, Executed{}, 9),
-             here = linalg_oracle(problem)->relations(*trial.inputs, outputs, Executed{}, 9);
+  const auto there = trial.oracle->relations(*trial.inputs, outputs, Execution{}, 9),
+             here = linalg_oracle(problem)->relations(*trial.inputs, outputs, Execution{}, 9);
   ASSERT_EQ(there.size(), here.size());
   for (std::size_t i = 0; i < here.size(); ++i) expect_equal(there[i].error, here[i].error, false);
   EXPECT_GT(here.back().error, 0.1);
@@ -153,8 +153,8 @@ TEST(Prover, FindsTheErrorOfAFactorInParts) {
   Watched watched;
   trial.oracle->use(watched);
   const Outputs outputs{{"r", std::vector<double>(4, 2)}};
-  const auto there = trial.oracle->relations(*trial.inputs, outputs, Executed{}, 9),
-             here = linalg_oracle(problem)->relations(*trial.inputs, outputs, Executed{}, 9);
+  const auto there = trial.oracle->relations(*trial.inputs, outputs, Execution{}, 9),
+             here = linalg_oracle(problem)->relations(*trial.inputs, outputs, Execution{}, 9);
   for (std::size_t i = 0; i < here.size(); ++i) expect_equal(there[i].error, here[i].error, false);
   ASSERT_FALSE(watched.asked.empty());
   for (const Watched::Asked& asked : watched.asked) {
@@ -171,7 +171,7 @@ TEST(Prover, AddsTheSquaresOfAFactorOnce) {
   Watched watched;
   trial.oracle->use(watched);
   const Outputs outputs{{"r", std::vector<double>(36, 2)}};
-  trial.oracle->relations(*trial.inputs, outputs, Executed{}, 9);
+  trial.oracle->relations(*trial.inputs, outputs, Execution{}, 9);
   ASSERT_GE(watched.asked.size(), 4u);  // the products with a vector, and with what they are
   EXPECT_EQ(watched.asked[0].elements, 915u);
   EXPECT_EQ(watched.asked[1].elements, 2 * watched.asked[3].elements);
@@ -183,7 +183,7 @@ TEST(Prover, IsNotBelievedOfAFactorWhereItDiffersFromTheHost) {
   const Trial trial(linalg_oracle(problem), problem.tensors(), false);
   const Outputs outputs{{"r", std::vector<double>(36, 2)}};
   const LostThreads lost("PartOfSum");
-  EXPECT_THROW(trial.oracle->relations(*trial.inputs, outputs, Executed{}, 9), CaseError);
+  EXPECT_THROW(trial.oracle->relations(*trial.inputs, outputs, Execution{}, 9), CaseError);
 }
 
 TEST(Prover, IsNotBelievedWhereItsSumsOfObservationsDifferFromTheHosts) {

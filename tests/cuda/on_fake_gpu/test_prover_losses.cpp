@@ -23,7 +23,7 @@ void expect_same(const P& problem) {
   for (const bool stored : {false, true}) {
     expect_same_verdicts(oracle_of(problem), problem.tensors(), false, stored);
     const Trial trial(oracle_of(problem), problem.tensors(), false, stored, ++seed);
-    expect_same_values(trial, *oracle_of(problem), Executed{});
+    expect_same_values(trial, *oracle_of(problem), Execution{});
     ASSERT_FALSE(testing::Test::HasFailure())
         << problem.canonical() << name(problem.precision()) << name(problem.pass()) << stored;
   }
@@ -65,7 +65,7 @@ TEST(Prover, KnowsEqualNumbersAsTheHost) {
       trial.inputs->insert_or_assign(spec.name,
                                      Values(std::make_shared<const TensorValues>(gpu(), *tensor)));
     }
-    expect_same_values(trial, *oracle_of(problem), Executed{});
+    expect_same_values(trial, *oracle_of(problem), Execution{});
   };
   expect(loss, "logits");
   expect(pixels, "logits");
@@ -92,7 +92,7 @@ TEST(Prover, RefusesLabelsThatAreNoClassAsTheHost) {
     std::vector<Expected> expected(static_cast<std::size_t>(output->elements()));
     for (const bool there : {true, false})
       EXPECT_ANY_THROW(expect_block(there ? *trial.oracle : *oracle_of(problem), *output,
-                                    *trial.inputs, Executed{}, false, 0, expected))
+                                    *trial.inputs, Execution{}, false, 0, expected))
           << problem.canonical() << there;
   };
   expect(loss);

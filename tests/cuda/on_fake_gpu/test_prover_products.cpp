@@ -25,11 +25,11 @@ void expect_same_sums(const P& problem, bool nhwc, bool stored = true) {
   const std::vector<std::int64_t> indices = host->sample(output, 2e5, 3);
   std::vector<Expected> here(indices.size()), there(indices.size());
   const std::size_t before = crossed();
-  trial.oracle->expect(output, *trial.inputs, Executed{}, false, indices, there);
+  trial.oracle->expect(output, *trial.inputs, Execution{}, false, indices, there);
   if (fake_gpu::counter != nullptr) {
     EXPECT_GT(crossed() - before, 24 * indices.size()) << "the GPU was not asked";
   }
-  host->expect(output, *trial.inputs, Executed{}, false, indices, here);
+  host->expect(output, *trial.inputs, Execution{}, false, indices, here);
   // The reference of fp64 is rounded itself.
   const double part = problem.precision() == Precision::fp64 ? 0.1 : 1e-6;
   for (std::size_t i = 0; i < here.size(); ++i) {
@@ -83,8 +83,8 @@ TEST(Prover, CountsSubnormalFactorsAsTheHost) {
   }
   const std::vector<std::int64_t> indices{0, 7, 19};
   std::vector<Expected> here(3), there(3);
-  trial.oracle->expect(trial.specs[2], *trial.inputs, Executed{}, false, indices, there);
-  gemm_oracle(problem)->expect(trial.specs[2], *trial.inputs, Executed{}, false, indices, here);
+  trial.oracle->expect(trial.specs[2], *trial.inputs, Execution{}, false, indices, there);
+  gemm_oracle(problem)->expect(trial.specs[2], *trial.inputs, Execution{}, false, indices, here);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(here[i].value, 200 * 0x1p-110);
     EXPECT_GT(here[i].max_bound, here[i].value);

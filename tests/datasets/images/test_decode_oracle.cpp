@@ -41,7 +41,7 @@ TEST(DecodeOracle, AgreesWithTheDecoder) {
           if (training) settings.augment = augment_names.at("augment", augment);
           for (std::int64_t index = 0; index < 3; ++index) {
             const DecodeOracle oracle(encoded, {side, training, augment, 5}, 9, index);
-            ASSERT_TRUE(oracle.decided());
+            ASSERT_TRUE(oracle.is_decided());
             EXPECT_LE(compare(encoded, settings, oracle, 9, index), 1)
                 << augment << " " << size.width << " x " << size.height << " to " << side;
           }
@@ -58,7 +58,7 @@ TEST(DecodeOracle, ViewsAreThoseOfTraining) {
     for (std::int64_t sample = 0; sample < 1000; ++sample)
       for (const char* augment : {"crop+flip", "crop", "shift", "none"}) {
         const View view = training_view(size, 7, 3, sample, augment_names.at("augment", augment));
-        const ClaimedView claimed = claimed_view(size, augment, 7, 3, sample);
+        const ClaimedView claimed = compute_claimed_view(size, augment, 7, 3, sample);
         ASSERT_TRUE(claimed.decided);
         ASSERT_EQ(view.crop.x, claimed.left) << augment;
         ASSERT_EQ(view.crop.y, claimed.top);
@@ -75,7 +75,7 @@ TEST(DecodeOracle, ViewsDifferBetweenSamplesAndEpochs) {
   int mirrored = 0;
   for (std::uint64_t epoch = 0; epoch < 10; ++epoch)
     for (std::int64_t sample = 0; sample < 100; ++sample) {
-      const ClaimedView own = claimed_view({500, 375}, "crop+flip", 7, epoch, sample);
+      const ClaimedView own = compute_claimed_view({500, 375}, "crop+flip", 7, epoch, sample);
       const View view = training_view({500, 375}, 7, epoch, sample);
       claimed.insert({own.left + 1000 * own.width, own.top + 1000 * own.height});
       made.insert({view.crop.x + 1000 * view.crop.width, view.crop.y + 1000 * view.crop.height});

@@ -11,9 +11,9 @@ namespace assay {
 namespace test_image_writer {
 
 TEST(GeneratedImages, AreFunctionsOfSeedAndNumber) {
-  const auto source = generated_images({20, 5, {40, 30}, 3, 0});
-  const auto later = generated_images({10, 5, {40, 30}, 3, 10});
-  const auto other = generated_images({20, 5, {40, 30}, 4, 0});
+  const auto source = make_generated_images({20, 5, {40, 30}, 3, 0});
+  const auto later = make_generated_images({10, 5, {40, 30}, 3, 10});
+  const auto other = make_generated_images({20, 5, {40, 30}, 4, 0});
   std::map<std::int64_t, int> labels;
   for (int i = 0; i < 20; ++i) {
     const Picture picture = source->picture(i);
@@ -27,13 +27,13 @@ TEST(GeneratedImages, AreFunctionsOfSeedAndNumber) {
     ++labels[picture.label];
   }
   EXPECT_GT(labels.size(), 2u);
-  EXPECT_THROW(generated_images({0, 5, {40, 30}, 3, 0}), InputError);
-  EXPECT_THROW(generated_images({1, 5, {40, 30000}, 3, 0}), InputError);
+  EXPECT_THROW(make_generated_images({0, 5, {40, 30}, 3, 0}), InputError);
+  EXPECT_THROW(make_generated_images({1, 5, {40, 30000}, 3, 0}), InputError);
 }
 
 /// Stored, so that another processor or compiler that makes other pixels is found out.
 TEST(GeneratedImages, AreTheSameEverywhere) {
-  const Picture picture = generated_images({1, 10, {100, 75}, 1, 6})->picture(0);
+  const Picture picture = make_generated_images({1, 10, {100, 75}, 1, 6})->picture(0);
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const std::uint8_t byte : picture.pixels) hash = (hash ^ byte) * 0x100000001b3u;
   EXPECT_EQ(hash, 1458285338773760252u);
@@ -42,7 +42,7 @@ TEST(GeneratedImages, AreTheSameEverywhere) {
 /// The nearest mean of 8 x 8 colours, from other pictures of the class, tells the class.
 TEST(GeneratedImages, ClassesCanBeLearned) {
   const int classes = 10;
-  const auto source = generated_images({600, classes, {32, 32}, 1, 0});
+  const auto source = make_generated_images({600, classes, {32, 32}, 1, 0});
   const auto features = [](const Picture& picture) {
     std::vector<double> sums(6);  // mean and deviation of each colour: no place of a stripe
     for (std::size_t i = 0; i < picture.pixels.size(); ++i)
@@ -93,7 +93,7 @@ void expect_same(const ImageSource& source, const SampleSet& set, bool exact) {
 TEST(ImageWriter, TfRecordsComeBack) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;
-  const auto source = generated_images({21, 4, {48, 32}, 1, 0});
+  const auto source = make_generated_images({21, 4, {48, 32}, 1, 0});
   for (const bool png : {false, true}) {
     ImageSetFormat format;
     format.png = png;
@@ -111,7 +111,7 @@ TEST(ImageWriter, TfRecordsComeBack) {
 TEST(ImageWriter, FoldersComeBack) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;
-  const auto source = generated_images({30, 3, {20, 20}, 1, 0});
+  const auto source = make_generated_images({30, 3, {20, 20}, 1, 0});
   ImageSetFormat format;
   format.tfrecord = false;
   format.png = true;
@@ -161,7 +161,7 @@ TEST(ImageWriter, NothingIsOverwrittenOrLeft) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;
   folder.write("there", "x");
-  const auto source = generated_images({3, 3, {20, 20}, 1, 0});
+  const auto source = make_generated_images({3, 3, {20, 20}, 1, 0});
   ImageSetFormat format;
   EXPECT_NE(message_of<InputError>([&] {
               write_image_set(*source, folder / "there", format);

@@ -23,11 +23,11 @@ TEST(ProcessIo, CountsWhatIsRead) {
 TEST(ProcessIo, TellsWhatIsInThePageCache) {
   const Folder folder;
   const std::string file = folder.write("x", std::string(300000, 'x'));
-  EXPECT_EQ(cached_part({file}), 1);  // it was written just now
-  EXPECT_EQ(cached_part({folder.write("empty", "")}), 0);
+  EXPECT_EQ(measure_cached_part({file}), 1);  // it was written just now
+  EXPECT_EQ(measure_cached_part({folder.write("empty", "")}), 0);
   drop_from_cache({file});  // may or may not be obeyed
-  EXPECT_LE(cached_part({file}), 1);
-  EXPECT_THROW(cached_part({folder / "none"}), CaseError);
+  EXPECT_LE(measure_cached_part({file}), 1);
+  EXPECT_THROW(measure_cached_part({folder / "none"}), CaseError);
   EXPECT_THROW(drop_from_cache({folder / "none"}), CaseError);
 }
 

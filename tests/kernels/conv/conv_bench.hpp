@@ -103,7 +103,7 @@ inline bool has(ConvDirection direction, Precision precision) {
 /// Both passes of verification, on all outputs where they are cheap, and on the oracle's sample of
 /// them.
 inline void verify(Bench& bench, const ConvProblem& problem, std::uint64_t seed) {
-  const Executed executed = bench.operation().executed();
+  const Execution execution = bench.operation().execution();
   const TensorSpec output = problem.tensors()[2];
   const auto oracle = conv_oracle(problem);
   const auto indices = oracle->sample(output, 5e5, seed);
@@ -112,24 +112,24 @@ inline void verify(Bench& bench, const ConvProblem& problem, std::uint64_t seed)
   };
   const std::string what = problem.canonical() + " direction " +
                            std::to_string(static_cast<int>(problem.direction())) + " " +
-                           std::string(name(problem.precision())) + " " + executed.implementation +
-                           " " + executed.layout;
-  if (const int magnitude = oracle->exact_magnitude(executed); magnitude > 0) {
+                           std::string(name(problem.precision())) + " " + execution.implementation +
+                           " " + execution.layout;
+  if (const int magnitude = oracle->exact_magnitude(execution); magnitude > 0) {
     const Inputs inputs = make_inputs(problem, Values::Kind::integer, magnitude, seed);
     const std::vector<double> got = bench.run(inputs);
-    const std::vector<Expected> want = expect(problem, inputs, executed, true, indices);
+    const std::vector<Expected> want = expect(problem, inputs, execution, true, indices);
     ASSERT_EQ(static_cast<std::int64_t>(got.size()), output.elements()) << what;
     for (std::size_t i = 0; i < want.size(); ++i)
       ASSERT_EQ(at(got, indices[i]), round_to(output.type, want[i].value))
           << what << " element " << indices[i] << " magnitude " << magnitude;
     const ChecksumWeights weights(output.dims, seed);
     if (const auto checksum = oracle->checksum(output, inputs, weights)) {
-      ASSERT_EQ(weighted_sum(got, weights), *checksum) << what;
+      ASSERT_EQ(sum_weighted(got, weights), *checksum) << what;
     }
   }
   const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, seed);
   const std::vector<double> got = bench.run(inputs);
-  const std::vector<Expected> want = expect(problem, inputs, executed, false, indices);
+  const std::vector<Expected> want = expect(problem, inputs, execution, false, indices);
   double errors = 0, bounds = 0;
   for (std::size_t i = 0; i < want.size(); ++i) {
     const double error = std::abs(at(got, indices[i]) - want[i].value);

@@ -127,25 +127,25 @@ inline std::vector<std::int64_t> all_of(const TensorSpec& spec) {
 }
 
 inline std::vector<Expected> expect(const ConvProblem& problem, const Inputs& inputs,
-                                    const Executed& executed, bool exact,
+                                    const Execution& execution, bool exact,
                                     const std::vector<std::int64_t>& indices) {
   std::vector<Expected> out(indices.size());
-  conv_oracle(problem)->expect(problem.tensors()[2], inputs, executed, exact, indices, out);
+  conv_oracle(problem)->expect(problem.tensors()[2], inputs, execution, exact, indices, out);
   return out;
 }
 
 /// An honest direct convolution of this precision.
-inline Executed honest(Precision precision, const std::string& algorithm = "direct") {
-  Executed executed;
-  executed.algorithm = algorithm;
-  executed.accumulate = precision == Precision::fp64   ? "fp64"
-                        : precision == Precision::int8 ? "s32"
-                                                       : "fp32";
-  return executed;
+inline Execution honest(Precision precision, const std::string& algorithm = "direct") {
+  Execution execution;
+  execution.algorithm = algorithm;
+  execution.accumulate = precision == Precision::fp64   ? "fp64"
+                         : precision == Precision::int8 ? "s32"
+                                                        : "fp32";
+  return execution;
 }
 
 /// The right checksum with `weights` of these elements.
-inline double weighted_sum(std::span<const double> elements, const ChecksumWeights& weights) {
+inline double sum_weighted(std::span<const double> elements, const ChecksumWeights& weights) {
   std::vector<double> factors(elements.size());
   weights.fill(0, factors);
   double sum = 0;

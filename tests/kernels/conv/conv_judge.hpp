@@ -70,7 +70,7 @@ inline Arithmetic narrow_sum(int bits) {
   };
 }
 
-struct Judged {
+struct BoundUse {
   double largest = 0;            ///< |error| / max_bound
   double norm = 0;               ///< ||error|| / ||rms_bound||
   double widest = 0, usual = 0;  ///< largest and mean max_bound / root mean square of the results
@@ -79,17 +79,17 @@ struct Judged {
 
 /// Judges `outputs` random sums of k products of full-significand values of `precision`, computed
 /// by `compute`.
-inline Judged judge(const Executed& executed, Precision precision, std::int64_t k, int outputs,
-                    const Arithmetic& compute, std::uint64_t seed) {
+inline BoundUse judge(const Execution& execution, Precision precision, std::int64_t k, int outputs,
+                      const Arithmetic& compute, std::uint64_t seed) {
   const ConvProblem problem(parse_conv("mb1ic" + std::to_string(k) + "ih1oc1kh1"),
                             ConvDirection::forward, precision);
   const DataType type = storage(precision);
-  const convolution::ErrorModel model(problem, executed, static_cast<std::size_t>(outputs),
+  const convolution::ErrorModel model(problem, execution, static_cast<std::size_t>(outputs),
                                       1.0 / 9);
   const Values first(Values::Kind::mantissa, seed, "a", type, 0),
       second(Values::Kind::mantissa, seed, "b", type, 0);
   Vector a(static_cast<std::size_t>(k)), b(a);
-  Judged judged;
+  BoundUse judged;
   double errors = 0, bounds = 0, squares = 0;
   for (int i = 0; i < outputs; ++i) {
     first.fill(i * k, a);
@@ -119,11 +119,11 @@ inline Judged judge(const Executed& executed, Precision precision, std::int64_t 
   return judged;
 }
 
-inline Judged judge(Precision precision, std::int64_t k, int outputs, const Arithmetic& compute,
-                    std::uint64_t seed = 1, const std::string& accumulate = "") {
-  Executed executed = honest(precision);
-  if (!accumulate.empty()) executed.accumulate = accumulate;
-  return judge(executed, precision, k, outputs, compute, seed);
+inline BoundUse judge(Precision precision, std::int64_t k, int outputs, const Arithmetic& compute,
+                      std::uint64_t seed = 1, const std::string& accumulate = "") {
+  Execution execution = honest(precision);
+  if (!accumulate.empty()) execution.accumulate = accumulate;
+  return judge(execution, precision, k, outputs, compute, seed);
 }
 
 /// The number of outputs that the default budget of 2e7 multiply-adds checks, within reason.

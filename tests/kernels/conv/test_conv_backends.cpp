@@ -47,7 +47,7 @@ TEST(MixedConv, ResultsOfSixteenBitsFail) {
     const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, 3);
     const std::vector<double> got = bench.run(inputs);
     const std::vector<Expected> want =
-        expect(problem, inputs, bench.operation().executed(), false, all_of(problem.tensors()[2]));
+        expect(problem, inputs, bench.operation().execution(), false, all_of(problem.tensors()[2]));
     double whole = 0, rounded = 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
       const double bound = want[i].max_bound;
@@ -65,12 +65,12 @@ TEST(ReferenceConv, SaysWhatItIs) {
   ASSERT_TRUE(bench.available()) << bench.reason();
   const ConvProblem problem(parse_conv("mb1ic4ih8oc4kh3"), ConvDirection::forward, Precision::bf16);
   ASSERT_TRUE(bench.make(problem, "direct"));
-  const Executed executed = bench.operation().executed();
-  EXPECT_EQ(executed.algorithm, "direct");
-  EXPECT_EQ(executed.storage, "bf16");
-  EXPECT_EQ(executed.compute, "fp64");
-  EXPECT_EQ(executed.accumulate, "fp64");
-  EXPECT_GT(executed.workspace_bytes, 0u);
+  const Execution execution = bench.operation().execution();
+  EXPECT_EQ(execution.algorithm, "direct");
+  EXPECT_EQ(execution.storage, "bf16");
+  EXPECT_EQ(execution.compute, "fp64");
+  EXPECT_EQ(execution.accumulate, "fp64");
+  EXPECT_GT(execution.workspace_bytes, 0u);
   EXPECT_FALSE(bench.make(problem, "winograd"));
   EXPECT_NE(bench.reason().find("winograd"), std::string::npos);
   EXPECT_FALSE(bench.make(problem, "direct", "nhwc"));
@@ -169,13 +169,13 @@ TEST_F(OneDnn, EqualsTheOracleOnRealisticChannels) {
                   << text << ": " << bench_.reason();
               continue;
             }
-            const Executed executed = bench_.operation().executed();
+            const Execution execution = bench_.operation().execution();
             if (algorithm != std::string("auto")) {
-              EXPECT_EQ(executed.algorithm, algorithm);
+              EXPECT_EQ(execution.algorithm, algorithm);
             }
-            EXPECT_EQ(executed.evidence, "library");
-            EXPECT_FALSE(executed.implementation.empty());
-            EXPECT_NE(executed.layout.find("="), std::string::npos);
+            EXPECT_EQ(execution.evidence, "library");
+            EXPECT_FALSE(execution.implementation.empty());
+            EXPECT_NE(execution.layout.find("="), std::string::npos);
             verify(bench_, problem, 3);
             if (HasFatalFailure()) return;
           }
@@ -266,7 +266,7 @@ TEST_F(OneDnn, Fp32StaysFp32WhateverTheEnvironmentSays) {
   const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward,
                             Precision::fp32);
   ASSERT_TRUE(bench_.make(problem)) << bench_.reason();
-  EXPECT_EQ(bench_.operation().executed().compute, "fp32");
+  EXPECT_EQ(bench_.operation().execution().compute, "fp32");
   verify(bench_, problem, 1);
   unsetenv("ONEDNN_DEFAULT_FPMATH_MODE");
 }
@@ -281,12 +281,12 @@ TEST_F(OneDnn, ComputeTypeFollowsTheInstructionSet) {
     ASSERT_EQ(cpu.find("avx512bw"), std::string::npos) << bench_.reason();
     GTEST_SKIP() << bench_.reason();
   }
-  const Executed executed = bench_.operation().executed();
-  EXPECT_EQ(executed.storage, "bf16");
-  EXPECT_EQ(executed.accumulate, "fp32");
+  const Execution execution = bench_.operation().execution();
+  EXPECT_EQ(execution.storage, "bf16");
+  EXPECT_EQ(execution.accumulate, "fp32");
   if (cpu.find("avx512_bf16") == std::string::npos && cpu.find("amx_bf16") == std::string::npos) {
-    EXPECT_NE(executed.compute, "bf16")
-        << executed.implementation;  // bf16 made in fp32 is not called bf16 arithmetic
+    EXPECT_NE(execution.compute, "bf16")
+        << execution.implementation;  // bf16 made in fp32 is not called bf16 arithmetic
   }
 }
 
@@ -296,13 +296,13 @@ TEST_F(OneDnn, WideGradientsAreThereWhereNarrowOnesAre) {
     const ConvShape shape = parse_conv("mb2ic64ih14oc64kh3ph1");
     const bool there = bench_.make(ConvProblem(shape, ConvDirection::bwd_weights, narrow), "auto",
                                    plain_weights_layout);
-    const std::string compute = there ? bench_.operation().executed().compute : "";
+    const std::string compute = there ? bench_.operation().execution().compute : "";
     EXPECT_EQ(bench_.make(ConvProblem(shape, ConvDirection::bwd_weights, mixed), "auto",
                           plain_weights_layout),
               there)
         << bench_.reason();
     if (there) {
-      EXPECT_EQ(bench_.operation().executed().compute, compute);
+      EXPECT_EQ(bench_.operation().execution().compute, compute);
     }
   }
 }
@@ -311,17 +311,17 @@ TEST_F(OneDnn, LayoutNamesReadLikeBenchdnns) {
   const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward,
                             Precision::fp32);
   ASSERT_TRUE(bench_.make(problem, "auto", "nhwc"));
-  EXPECT_NE(bench_.operation().executed().layout.find("src=acdb"), std::string::npos)
-      << bench_.operation().executed().layout;
+  EXPECT_NE(bench_.operation().execution().layout.find("src=acdb"), std::string::npos)
+      << bench_.operation().execution().layout;
   ASSERT_TRUE(bench_.make(problem, "auto", "nchw"));
-  EXPECT_NE(bench_.operation().executed().layout.find("src=abcd"), std::string::npos)
-      << bench_.operation().executed().layout;
+  EXPECT_NE(bench_.operation().execution().layout.find("src=abcd"), std::string::npos)
+      << bench_.operation().execution().layout;
   ASSERT_TRUE(bench_.make(problem));
   const RE2 name(
       "src=(opaque|[a-eA-E]+([0-9]+[a-e])*) weights=(opaque|[a-eA-E]+([0-9]+[a-e])*) "
       "dst=(opaque|[a-eA-E]+([0-9]+[a-e])*)");
-  EXPECT_TRUE(RE2::FullMatch(bench_.operation().executed().layout, name))
-      << bench_.operation().executed().layout;
+  EXPECT_TRUE(RE2::FullMatch(bench_.operation().execution().layout, name))
+      << bench_.operation().execution().layout;
 }
 
 }  // namespace test_conv_backends

@@ -22,7 +22,7 @@ TEST_P(Bounds, HonestFp32PassesWithMargin) {
         {"fused", fused_fp32},
         {"blocked", blocked_fp32},
         {"pairwise", pairwise_fp32}}) {
-    const Judged judged = judge(Precision::fp32, k, outputs_for(k), compute);
+    const BoundUse judged = judge(Precision::fp32, k, outputs_for(k), compute);
     EXPECT_LT(judged.largest, 0.6) << label;
     EXPECT_LT(judged.norm, 0.8) << label;
   }
@@ -31,7 +31,7 @@ TEST_P(Bounds, HonestFp32PassesWithMargin) {
 TEST_P(Bounds, Tf32AndBf16ArithmeticIsCaughtAtFp32) {
   const std::int64_t k = GetParam();
   for (int bits : {11, 8}) {
-    const Judged judged = judge(Precision::fp32, k, outputs_for(k), rounded_inputs(bits));
+    const BoundUse judged = judge(Precision::fp32, k, outputs_for(k), rounded_inputs(bits));
     EXPECT_GT(judged.norm, 4) << bits << " bits";  // not by a hair
     EXPECT_FALSE(judged.passed());
   }
@@ -41,7 +41,7 @@ TEST_P(Bounds, Tf32AndBf16ArithmeticIsCaughtAtFp32) {
 TEST_P(Bounds, HonestSixteenBitStoragePassesAndNarrowAccumulationIsCaught) {
   const std::int64_t k = GetParam();
   for (Precision precision : {Precision::bf16, Precision::fp16}) {
-    const Judged judged = judge(precision, k, outputs_for(k), sequential_fp32);
+    const BoundUse judged = judge(precision, k, outputs_for(k), sequential_fp32);
     EXPECT_LT(judged.largest, 1.0) << name(precision);
     EXPECT_LT(judged.norm, 0.95) << name(precision);
     if (k >= 64) {
@@ -82,16 +82,16 @@ TEST(ConvBounds, NoFalseAlarmInManySmallChecks) {
 
 TEST(ConvBounds, ACoarserAccumulatorThanTheStorageIsNotForgiven) {
   using convolution::ErrorModel;
-  Executed executed = honest(Precision::fp32);
+  Execution execution = honest(Precision::fp32);
   for (const char* said : {"bf16", "fp16", "tf32", "", "nonsense"}) {
-    executed.accumulate = executed.compute = said;
-    EXPECT_EQ(ErrorModel::accumulator_roundoff(Precision::fp32, executed), 0x1p-24) << said;
+    execution.accumulate = execution.compute = said;
+    EXPECT_EQ(ErrorModel::accumulator_roundoff(Precision::fp32, execution), 0x1p-24) << said;
   }
-  executed.accumulate = "fp16";
-  EXPECT_EQ(ErrorModel::accumulator_roundoff(Precision::fp16, executed), 0x1p-11);
-  EXPECT_EQ(ErrorModel::accumulator_roundoff(Precision::fp64, executed), 0x1p-53);
-  executed.accumulate = "fp64";
-  EXPECT_EQ(ErrorModel::accumulator_roundoff(Precision::fp32, executed), 0x1p-53);
+  execution.accumulate = "fp16";
+  EXPECT_EQ(ErrorModel::accumulator_roundoff(Precision::fp16, execution), 0x1p-11);
+  EXPECT_EQ(ErrorModel::accumulator_roundoff(Precision::fp64, execution), 0x1p-53);
+  execution.accumulate = "fp64";
+  EXPECT_EQ(ErrorModel::accumulator_roundoff(Precision::fp32, execution), 0x1p-53);
 }
 
 TEST(ConvBounds, PaddingAloneMustBeZero) {
@@ -215,22 +215,22 @@ std::vector<double> winograd(const ConvProblem& problem, const Inputs& inputs, c
 
 /// Tensors of 16 bits: one whose transformed operands are stored in them; `roundings` is what it
 /// says of itself (0: nothing).
-Judged judge_winograd(const char* text, const Winograd& w, int bits, double tile,
-                      Precision precision = Precision::fp32, int roundings = 2,
-                      bool all_stages = false) {
+BoundUse judge_winograd(const char* text, const Winograd& w, int bits, double tile,
+                        Precision precision = Precision::fp32, int roundings = 2,
+                        bool all_stages = false) {
   const ConvProblem problem(parse_conv(text), ConvDirection::forward, precision);
   const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 0);
-  Executed executed = honest(precision, "winograd");
-  if (tile > 0) executed.tile = tile;
+  Execution execution = honest(precision, "winograd");
+  if (tile > 0) execution.tile = tile;
   if (precision != Precision::fp32) {
-    executed.compute = std::string(name(precision));
-    if (roundings > 0) executed.operand_roundings = roundings;
+    execution.compute = std::string(name(precision));
+    if (roundings > 0) execution.operand_roundings = roundings;
   }
   Vector got = winograd(problem, inputs, w, bits, all_stages);
   for (double& value : got) value = round_to(storage(precision), value);
   const std::vector<Expected> want =
-      expect(problem, inputs, executed, false, all_of(problem.tensors()[2]));
-  Judged judged;
+      expect(problem, inputs, execution, false, all_of(problem.tensors()[2]));
+  BoundUse judged;
   double errors = 0, bounds = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = std::abs(got[i] - want[i].value);
@@ -246,7 +246,7 @@ TEST(ConvBounds, HonestWinogradPassesAndTf32WinogradFails) {
   for (const char* text : {"mb1ic3ih12oc4kh3ph1", "mb1ic64ih18oc4kh3ph1", "mb2ic16ih9oc8kh3",
                            "mb1ic300ih8oc4kh3ph1"}) {
     for (const auto& [w, tile] : {std::pair{f2(), 2.0}, {f4(), 4.0}, {f4(), 0.0}}) {
-      const Judged honest_one = judge_winograd(text, w, 24, tile);
+      const BoundUse honest_one = judge_winograd(text, w, 24, tile);
       EXPECT_LT(honest_one.largest, 0.5) << text << " tile " << tile;
       EXPECT_LT(honest_one.norm, 0.8) << text << " tile " << tile;
       EXPECT_GT(honest_one.norm, 0.02) << text << " tile " << tile;  // the bound is no formality
@@ -260,7 +260,7 @@ TEST(ConvBounds, TransformedOperandsOfFewerDigitsThanTheTensorsFail) {
   for (const char* text : {"mb1ic3ih12oc4kh3ph1", "mb1ic64ih18oc4kh3ph1", "mb1ic300ih8oc4kh3ph1"}) {
     for (const auto& [w, tile] : {std::pair{f2(), 2.0}, {f4(), 4.0}})
       for (const auto& [precision, bits] : {std::pair{Precision::fp16, 11}, {Precision::bf16, 8}}) {
-        const Judged honest_one = judge_winograd(text, w, bits, tile, precision);
+        const BoundUse honest_one = judge_winograd(text, w, bits, tile, precision);
         EXPECT_LT(honest_one.largest, 0.7) << text << " tile " << tile << " bits " << bits;
         EXPECT_LT(honest_one.norm, 0.8) << text << " tile " << tile << " bits " << bits;
         EXPECT_GT(honest_one.norm, 0.05) << text << " tile " << tile << " bits " << bits;
@@ -276,7 +276,7 @@ TEST(ConvBounds, LibrariesMayRoundEveryStageOfWinogradTo16Bits) {
   for (const char* text : {"mb1ic3ih12oc4kh3ph1", "mb1ic64ih18oc4kh3ph1", "mb1ic300ih8oc4kh3ph1"})
     for (const auto& [w, tile] : {std::pair{f2(), 2.0}, {f4(), 4.0}, {f4(), 0.0}})
       for (const auto& [precision, bits] : {std::pair{Precision::fp16, 11}, {Precision::bf16, 8}}) {
-        const Judged judged = judge_winograd(text, w, bits, tile, precision, 0, true);
+        const BoundUse judged = judge_winograd(text, w, bits, tile, precision, 0, true);
         EXPECT_LT(judged.largest, 1) << text << " tile " << tile << " bits " << bits;
         EXPECT_LT(judged.norm, 1) << text << " tile " << tile << " bits " << bits;
         EXPECT_GT(judged.norm, 0.05) << text << " tile " << tile << " bits " << bits;

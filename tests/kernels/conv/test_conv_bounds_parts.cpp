@@ -17,13 +17,13 @@ constexpr Precision narrow[] = {Precision::fp16, Precision::bf16};
 int bits_of(Precision precision) { return precision == Precision::fp16 ? 11 : 8; }
 double u_of(Precision precision) { return unit_roundoff(storage(precision)); }
 
-Executed split(Precision precision, double parts = sums::most_parts,
-               const std::string& evidence = "trace") {
-  Executed executed = honest(precision);
-  executed.accumulate = name(storage(precision));
-  executed.numbers[sums::partial_sums] = parts;
-  executed.evidence = evidence;
-  return executed;
+Execution split(Precision precision, double parts = sums::most_parts,
+                const std::string& evidence = "trace") {
+  Execution execution = honest(precision);
+  execution.accumulate = name(storage(precision));
+  execution.numbers[sums::partial_sums] = parts;
+  execution.evidence = evidence;
+  return execution;
 }
 
 /// Parts in fp32, each rounded to `bits`, as are their sums, made one after the other.
@@ -50,7 +50,7 @@ TEST_P(Parts, PassWithMargin) {
   for (const Precision precision : narrow)
     for (const std::size_t parts : {2, 20, 32}) {
       const Arithmetic right = in_parts(parts, bits_of(precision));
-      const Judged judged = judge(split(precision), precision, k, outputs_for(k), right, 1);
+      const BoundUse judged = judge(split(precision), precision, k, outputs_for(k), right, 1);
       EXPECT_LT(judged.largest, 0.4) << name(precision) << ' ' << parts;
       EXPECT_LT(judged.norm, 0.5) << name(precision) << ' ' << parts;
       // Without the claim they are wrong, where the drift of truncated sums does not hide them.
@@ -68,7 +68,7 @@ TEST_P(Parts, FaultsOfSingleElementsAreFound) {
     const Arithmetic wrong = [&, first = true](const Vector& a, const Vector& b) mutable {
       return right(a, b) + (std::exchange(first, false) ? fault : 0);
     };
-    const Judged judged = judge(split(precision), precision, k, outputs_for(k), wrong, 1);
+    const BoundUse judged = judge(split(precision), precision, k, outputs_for(k), wrong, 1);
     EXPECT_GT(judged.largest, 1) << name(precision);
     EXPECT_LT(judged.norm, 1) << name(precision);
     EXPECT_LT(judged.widest, 66 * u) << name(precision);
@@ -83,7 +83,7 @@ TEST_P(Parts, FaultsOfAllElementsAreFound) {
     const double factor = 1 + (k > 4608 ? 14 : 8) * u_of(precision);
     const Arithmetic right = in_parts(32, bits_of(precision));
     const Arithmetic wrong = [&](const Vector& a, const Vector& b) { return factor * right(a, b); };
-    const Judged judged = judge(split(precision), precision, k, outputs_for(k), wrong, 1);
+    const BoundUse judged = judge(split(precision), precision, k, outputs_for(k), wrong, 1);
     EXPECT_LT(judged.largest, 1) << name(precision);
     EXPECT_GT(judged.norm, 1) << name(precision);
   }
@@ -92,8 +92,8 @@ TEST_P(Parts, FaultsOfAllElementsAreFound) {
 /// A claim alone counts as it is, and not as one that the kernels' names or the library prove.
 TEST_P(Parts, AreBoundedByWhatIsProved) {
   const std::int64_t k = GetParam();
-  const auto widest = [&](const Executed& executed) {
-    return judge(executed, Precision::fp16, k, 64, in_parts(20, 11), 1).widest;
+  const auto widest = [&](const Execution& execution) {
+    return judge(execution, Precision::fp16, k, 64, in_parts(20, 11), 1).widest;
   };
   EXPECT_EQ(widest(split(Precision::fp16)), widest(split(Precision::fp16, 32, "library")));
   EXPECT_EQ(widest(split(Precision::fp16)), widest(split(Precision::fp16, 1e6)));

@@ -65,7 +65,7 @@ TEST_P(TensorCores, Tf32PassesRoundedOrCutWithTruncatedSums) {
   const std::int64_t k = GetParam();
   for (const Core core : all_cores)
     for (const auto& operand : {rounded_tf32, cut_tf32}) {
-      const Judged judged =
+      const BoundUse judged =
           judge(Precision::tf32, k, outputs_for(k), cores(core, operand), 1, "fp32_rz");
       EXPECT_LT(judged.largest, 0.9) << core.at_once;
       EXPECT_LT(judged.norm, 0.9) << core.at_once;
@@ -91,7 +91,7 @@ TEST_P(TensorCores, SixteenBitRowsPassWithTruncatedSums) {
   const std::int64_t k = GetParam();
   for (Precision precision : {Precision::bf16, Precision::fp16}) {
     for (const Core core : all_cores) {
-      const Judged judged =
+      const BoundUse judged =
           judge(precision, k, outputs_for(k), cores(core, as_stored), 1, "fp32_rz");
       EXPECT_LT(judged.largest, 1) << name(precision) << ' ' << core.at_once;
       EXPECT_LT(judged.norm, 0.95) << name(precision) << ' ' << core.at_once;
@@ -109,8 +109,8 @@ TEST_P(TensorCores, NothingIsLentToFp32) {
   for (const auto& operand : {rounded_tf32, cut_tf32, rounded_bf16})
     EXPECT_GT(judge(Precision::fp32, k, outputs_for(k), cores({8, 1}, operand), 1, "fp32_rz").norm,
               4);
-  const Judged plain = judge(Precision::fp32, k, outputs_for(k), sequential_fp32),
-               named = judge(Precision::fp32, k, outputs_for(k), sequential_fp32, 1, "fp32_rz");
+  const BoundUse plain = judge(Precision::fp32, k, outputs_for(k), sequential_fp32),
+                 named = judge(Precision::fp32, k, outputs_for(k), sequential_fp32, 1, "fp32_rz");
   EXPECT_EQ(plain.norm, named.norm);
   EXPECT_EQ(plain.largest, named.largest);
 }

@@ -68,7 +68,7 @@ TEST_F(ConvOperation, TheReferencesScratchIsCountedAndNotTakenBeforehand) {
   const TensorSpec& scratch = operation->arguments().back();
   EXPECT_EQ(scratch.role, Role::workspace);
   EXPECT_GE(static_cast<double>(scratch.bytes), 3 * 2 * 4e12 * sizeof(double));
-  EXPECT_EQ(operation->executed().workspace_bytes, scratch.bytes);
+  EXPECT_EQ(operation->execution().workspace_bytes, scratch.bytes);
   const std::string reason = told([&] {
     operation_workload(problem, std::move(operation), *device_, conv_oracle(problem), 0, {});
   });
@@ -97,11 +97,11 @@ TEST_F(ConvOperation, ByteProductsAreCalledSoOnlyWhereTheNameTells) {
     const auto operation =
         make(ConvProblem(parse_conv(text), ConvDirection::forward, Precision::int8));
     ASSERT_TRUE(operation) << text;  // oneDNN has int8 for every processor
-    const Executed executed = operation->executed();
-    const std::string& by = executed.implementation;
+    const Execution execution = operation->execution();
+    const std::string& by = execution.implementation;
     const bool bytes = by.find("vnni") != std::string::npos || by.find("amx") != std::string::npos;
-    EXPECT_EQ(executed.compute, bytes ? "int8" : "") << by;
-    EXPECT_EQ(executed.accumulate, "s32") << by;
+    EXPECT_EQ(execution.compute, bytes ? "int8" : "") << by;
+    EXPECT_EQ(execution.accumulate, "s32") << by;
   }
 }
 
@@ -116,8 +116,8 @@ TEST_F(ConvOperation, ReferenceLoopsAreNotRunWhereTheyTakeMinutes) {
   };
   const auto small = make(problem("mb1ic16ih7oc16kh3ph1"));
   ASSERT_TRUE(small) << refusal_;
-  if (!small->executed().implementation.starts_with("ref"))
-    GTEST_SKIP() << "this oneDNN has a kernel: " << small->executed().implementation;
+  if (!small->execution().implementation.starts_with("ref"))
+    GTEST_SKIP() << "this oneDNN has a kernel: " << small->execution().implementation;
   EXPECT_FALSE(make(problem("mb16ic64ih112oc128oh112kh3ph1")));
   EXPECT_NE(refusal_.find("its reference loops alone for this (ref:any), of which one run"),
             std::string::npos)
@@ -135,11 +135,11 @@ TEST_F(ConvOperation, WinogradsOperationsAreCountedOrUnknown) {
     const auto operation = make(problem, "winograd");
     if (!operation) continue;
     ++made;
-    const Executed executed = operation->executed();
-    EXPECT_EQ(executed.algorithmic_flops,
-              executed.tile ? winograd_flops(problem, *executed.tile) : 0)
-        << executed.implementation;
-    EXPECT_LT(executed.algorithmic_flops, problem.flops());
+    const Execution execution = operation->execution();
+    EXPECT_EQ(execution.algorithmic_flops,
+              execution.tile ? winograd_flops(problem, *execution.tile) : 0)
+        << execution.implementation;
+    EXPECT_LT(execution.algorithmic_flops, problem.flops());
   }
   if (made == 0) GTEST_SKIP() << "this oneDNN has no Winograd for this processor";
 }

@@ -66,7 +66,7 @@ TEST(ConvOracle, IntegersAreExactAndTheChecksumIsTheirSum) {
         ASSERT_TRUE(checksum.has_value());
         // Equal to the last bit: so any single wrong integer, anywhere, makes the sum of the real
         // output another number.
-        ASSERT_EQ(*checksum, weighted_sum(exact, weights))
+        ASSERT_EQ(*checksum, sum_weighted(exact, weights))
             << problem.canonical() << " direction " << static_cast<int>(direction);
       }
     }
@@ -108,9 +108,9 @@ TEST(ConvOracle, OneWrongIndexChangesResultsAndChecksum) {
 
 TEST(ConvOracle, ExactMagnitudeKeepsSumsExact) {
   const auto magnitude = [](const std::string& text, ConvDirection direction, Precision precision,
-                            const Executed& executed) {
+                            const Execution& execution) {
     return conv_oracle(ConvProblem(parse_conv(text), direction, precision))
-        ->exact_magnitude(executed);
+        ->exact_magnitude(execution);
   };
   for (const char* text : {"mb1ic1ih4oc1kh1", "mb16ic64ih112oc128oh112kh3ph1",
                            "mb64ic512ih7oc2048kh1", "mb2ic2048ih7oc512kh7"})
@@ -130,7 +130,7 @@ TEST(ConvOracle, ExactMagnitudeKeepsSumsExact) {
       }
     }
   // An accumulator of 16 bits holds fewer.
-  Executed narrow = honest(Precision::fp16);
+  Execution narrow = honest(Precision::fp16);
   narrow.accumulate = "fp16";
   const int m = magnitude("mb1ic8ih4oc8kh3", ConvDirection::forward, Precision::fp16, narrow);
   EXPECT_GE(m, 1);

@@ -93,7 +93,7 @@ TEST(SegmentationConv, OperationsInsideAreCounted) {
   const ConvProblem wide(parse_conv(dilated(16, 16, 36)), ConvDirection::bwd_weights,
                          Precision::fp32);
   ASSERT_TRUE(bench.make(wide));
-  EXPECT_EQ(bench.operation().executed().algorithmic_flops, wide.flops() / 9);
+  EXPECT_EQ(bench.operation().execution().algorithmic_flops, wide.flops() / 9);
 }
 
 }  // namespace test_conv_segmentation

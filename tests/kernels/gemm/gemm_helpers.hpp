@@ -81,7 +81,7 @@ inline std::vector<double> product(const GemmProblem& problem, const Inputs& inp
   return c;
 }
 
-inline double weighted_sum(const std::vector<double>& values, const ChecksumWeights& weights) {
+inline double sum_weighted(const std::vector<double>& values, const ChecksumWeights& weights) {
   std::vector<double> factors(values.size());
   weights.fill(0, factors);
   double sum = 0;
@@ -89,11 +89,11 @@ inline double weighted_sum(const std::vector<double>& values, const ChecksumWeig
   return sum;
 }
 
-inline Executed honest(Precision precision) {
-  Executed executed;
-  executed.algorithm = "direct";
-  executed.accumulate = std::string(name(format(precision).accumulator));
-  return executed;
+inline Execution honest(Precision precision) {
+  Execution execution;
+  execution.algorithm = "direct";
+  execution.accumulate = std::string(name(format(precision).accumulator));
+  return execution;
 }
 
 inline std::vector<std::int64_t> every_index(const TensorSpec& spec) {

@@ -35,7 +35,7 @@ bool verify(const std::string& backend, const std::string& problem, Precision pr
   const std::string what = backend + " " + problem + " " + std::string(name(precision));
   Workload& workload = *std::get<std::unique_ptr<Workload>>(made);
   kernel_test::verify(workload, what);
-  EXPECT_EQ(workload.executed().storage, name(precision)) << what;
+  EXPECT_EQ(workload.execution().storage, name(precision)) << what;
   return true;
 }
 
@@ -123,7 +123,7 @@ Verification verify_broken(Backend& backend, const GemmProblem& problem,
   broken::Fault fault;
   fault.output = "c";
   fault.error = error;
-  auto operation = std::make_unique<broken::Broken>(
+  auto operation = std::make_unique<broken::BrokenOperation>(
       std::move(std::get<std::unique_ptr<Operation>>(made)), device, fault);
   OperationSetup setup;
   if (size_of(problem.tensors().back().type) == 2) setup.reference_budget = 1e9;

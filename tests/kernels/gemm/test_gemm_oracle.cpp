@@ -23,12 +23,12 @@ std::vector<Expected> expect(const GemmProblem& problem, const Inputs& inputs, b
 }
 
 /// True if a result keeps to all bounds.
-struct Judged {
+struct BoundUse {
   double largest = 0, norm = 0;  ///< over the bound
   bool passed() const { return largest <= 1 && norm <= 1; }
 };
-Judged judge(const std::vector<double>& got, const std::vector<Expected>& want, DataType type) {
-  Judged judged;
+BoundUse judge(const std::vector<double>& got, const std::vector<Expected>& want, DataType type) {
+  BoundUse judged;
   double errors = 0, bounds = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double error = std::abs(round_to(type, got[i]) - want[i].value);
@@ -57,7 +57,7 @@ TEST(GemmOracle, EqualsPlainLoopsOverRandomShapes) {
     const ChecksumWeights weights(spec.dims, static_cast<std::uint64_t>(i));
     // Kept, but not demanded where C is only written: beta is 0 there, and nothing is padded.
     if (const auto sum = oracle->checksum(spec, inputs, weights))
-      ASSERT_EQ(*sum, weighted_sum(c, weights)) << problem.canonical();
+      ASSERT_EQ(*sum, sum_weighted(c, weights)) << problem.canonical();
     else
       ASSERT_EQ(size_of(spec.type), 2u) << problem.canonical();
   }
@@ -74,14 +74,14 @@ TEST(GemmOracle, ChecksumFindsOneElementAndAPermutation) {
       const ChecksumWeights weights(spec.dims, i);
       const auto sum = gemm_oracle(problem)->checksum(spec, inputs, weights);
       ASSERT_TRUE(sum);
-      ASSERT_EQ(weighted_sum(c, weights), *sum);
+      ASSERT_EQ(sum_weighted(c, weights), *sum);
       c[i] += 1;
-      ASSERT_NE(weighted_sum(c, weights), *sum) << text << " element " << i;
+      ASSERT_NE(sum_weighted(c, weights), *sum) << text << " element " << i;
       c[i] -= 1;
       if (c[i] == c[i + 1]) continue;
       std::swap(c[i], c[i + 1]);
       ++tried;
-      found += weighted_sum(c, weights) != *sum;  // weights are equal in one of 16 draws
+      found += sum_weighted(c, weights) != *sum;  // weights are equal in one of 16 draws
       std::swap(c[i], c[i + 1]);
     }
     EXPECT_GT(found, tried * 8 / 10) << text;
@@ -114,7 +114,7 @@ TEST(GemmOracle, BoundsPassCorrectArithmetic) {
           of_c.push_back(got[e]);
           bounds.push_back(want[e]);
         }
-      const Judged judged = judge(of_c, bounds, type);
+      const BoundUse judged = judge(of_c, bounds, type);
       ASSERT_TRUE(judged.passed()) << problem.canonical() << " " << name(precision) << " "
                                    << judged.largest << " " << judged.norm;
     }
@@ -190,14 +190,14 @@ TEST(GemmOracle, BoundsPassSumsOf14BitsOfFp8AndFindCoarserOnes) {
       const TensorSpec c = problem.tensors()[2];
       const std::vector<std::int64_t> indices = every_index(c);
       std::vector<Expected> want(indices.size());
-      Executed hopper;
+      Execution hopper;
       hopper.accumulate = sums::truncating_fp22;
       gemm_oracle(problem)->expect(c, inputs, hopper, false, indices, want);
       const auto judged = [&](int bits, std::size_t at_once, double (*of_b)(double)) {
         return judge(short_sums(problem, inputs, bits, at_once, of_b), want, c.type);
       };
       for (const std::size_t at_once : {16u, 32u}) {
-        const Judged right = judged(14, at_once, same);
+        const BoundUse right = judged(14, at_once, same);
         EXPECT_TRUE(right.passed()) << text << " " << right.largest << " " << right.norm;
         EXPECT_GT(right.norm, 0.03) << text;
       }
@@ -220,7 +220,7 @@ TEST(GemmOracle, IntegersOfFp8AreHeldByBothFormatsAndTheirSums) {
     for (const double k : {16.0, 1024.0, 8192.0, 65536.0}) {
       const GemmProblem problem(parse_gemm("m16n16ta_k" + std::to_string(static_cast<int>(k))),
                                 precision);
-      Executed hopper;
+      Execution hopper;
       hopper.accumulate = sums::truncating_fp22;
       const int magnitude = gemm_oracle(problem)->exact_magnitude(hopper);
       EXPECT_GE(magnitude, 1) << k;

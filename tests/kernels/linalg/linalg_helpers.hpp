@@ -10,11 +10,11 @@
 
 namespace assay::linalg_test {
 
-inline Executed honest(Precision precision) {
-  Executed executed;
-  executed.algorithm = "direct";
-  executed.accumulate = std::string(name(precision));
-  return executed;
+inline Execution honest(Precision precision) {
+  Execution execution;
+  execution.algorithm = "direct";
+  execution.accumulate = std::string(name(precision));
+  return execution;
 }
 
 inline Inputs data(const LinalgProblem& problem, Values::Kind kind, int magnitude,

@@ -17,10 +17,10 @@
 namespace assay {
 namespace test_linalg_backends {
 
-using Made = Result<std::unique_ptr<Workload>>;
+using WorkloadResult = Result<std::unique_ptr<Workload>>;
 
-Made prepare(const std::string& backend, const std::string& problem, const std::string& precision,
-             int threads = 1) {
+WorkloadResult prepare(const std::string& backend, const std::string& problem,
+                       const std::string& precision, int threads = 1) {
   return kernel_test::prepare(linalg_benchmark(), {{"problem", problem},
                                                    {"precision", precision},
                                                    {"backend", backend},
@@ -29,7 +29,7 @@ Made prepare(const std::string& backend, const std::string& problem, const std::
 
 std::string refusal(const std::string& backend, const std::string& problem,
                     const std::string& precision) {
-  const Made made = prepare(backend, problem, precision);
+  const WorkloadResult made = prepare(backend, problem, precision);
   const auto* const why = std::get_if<Unsupported>(&made);
   return why == nullptr ? "" : why->reason;
 }
@@ -37,7 +37,7 @@ std::string refusal(const std::string& backend, const std::string& problem,
 void verify(const std::string& backend, const std::string& problem, const std::string& precision,
             int threads) {
   const std::string what = backend + " " + problem + " " + precision;
-  Made made = prepare(backend, problem, precision, threads);
+  WorkloadResult made = prepare(backend, problem, precision, threads);
   if (const auto* const why = std::get_if<Unsupported>(&made)) FAIL() << what << why->reason;
   Workload& workload = *std::get<std::unique_ptr<Workload>>(made);
   const Verification before = workload.verify_before();
@@ -51,7 +51,7 @@ void verify(const std::string& backend, const std::string& problem, const std::s
   }
   const Verification after = workload.verify_after();
   ASSERT_TRUE(after.passed) << what << ": " << after.reason;
-  EXPECT_EQ(workload.executed().storage, precision) << what;
+  EXPECT_EQ(workload.execution().storage, precision) << what;
 }
 
 void verify_factorizations(const std::string& backend) {

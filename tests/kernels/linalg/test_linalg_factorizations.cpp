@@ -17,12 +17,12 @@ namespace test_linalg_factorizations {
 using Matrix = Eigen::MatrixXd;
 
 /// Everything that the relations are asked of.
-struct Judged {
+struct BoundUse {
   LinalgProblem problem;
   std::unique_ptr<Oracle> oracle;
   Inputs inputs;
 
-  Judged(const std::string& text, Precision precision, std::uint64_t seed = 3)
+  BoundUse(const std::string& text, Precision precision, std::uint64_t seed = 3)
       : problem(parse_linalg(text), precision), oracle(linalg_oracle(problem)) {
     const TensorSpec spec = problem.tensors().front();
     inputs.emplace(spec.name, Values(Values::Kind::mantissa, seed, spec.name, spec.type, 0));
@@ -92,7 +92,7 @@ Decomposition decomposed(const Matrix& a) {
 TEST(EighOracle, RightAnswersPassWhateverTheirSigns) {
   for (const int d : {1, 2, 3, 7, 33, 250}) {
     const std::string text = fmt::format("eigh:d{}", d);
-    const Judged fp64(text, Precision::fp64), fp32(text, Precision::fp32);
+    const BoundUse fp64(text, Precision::fp64), fp32(text, Precision::fp32);
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       EXPECT_EQ(fp64.failure(decomposed<double>(fp64.input()).outputs(), seed), "") << text;
       Decomposition of = decomposed<float>(fp32.input());
@@ -107,7 +107,7 @@ TEST(EighOracle, RightAnswersPassWhateverTheirSigns) {
 TEST(EighOracle, ACoarserArithmeticIsFound) {
   for (const int d : {2, 3, 7, 33, 250, 600}) {
     const std::string text = fmt::format("eigh:d{}", d);
-    const Judged fp64(text, Precision::fp64), fp32(text, Precision::fp32);
+    const BoundUse fp64(text, Precision::fp64), fp32(text, Precision::fp32);
     EXPECT_NE(fp64.failure(decomposed<float>(fp64.input()).outputs()), "") << text;
     EXPECT_EQ(fp32.failure(decomposed<double>(rounded(fp32.input(), 11)).outputs()), "residual")
         << text << ": operands of tf32";
@@ -134,7 +134,7 @@ TEST(EighOracle, EachFaultIsFound) {
        "order"},
       {[](Decomposition& of) { of.v.col(3).swap(of.v.col(4)), std::swap(of.w(3), of.w(4)); },
        "order"}};
-  const Judged judged("eigh:d24", Precision::fp32);
+  const BoundUse judged("eigh:d24", Precision::fp32);
   for (const auto& [fault, relation] : faults) {
     Decomposition of = decomposed<float>(judged.input());
     fault(of);
@@ -145,7 +145,7 @@ TEST(EighOracle, EachFaultIsFound) {
 }
 
 TEST(EighOracle, TheTraceIsComparedByItself) {
-  const Judged judged("eigh:d24", Precision::fp64);
+  const BoundUse judged("eigh:d24", Precision::fp64);
   Outputs of = decomposed<double>(judged.input()).outputs();
   const auto trace = [&] { return judged.oracle->relations(judged.inputs, of, {}, 1).at(3); };
   EXPECT_EQ(trace().name, "trace");
@@ -156,9 +156,9 @@ TEST(EighOracle, TheTraceIsComparedByItself) {
 }
 
 TEST(EighOracle, ManyFeaturesOfFp32CannotBeDecided) {
-  EXPECT_TRUE(Judged("eigh:d4000", Precision::fp64).decides());
+  EXPECT_TRUE(BoundUse("eigh:d4000", Precision::fp64).decides());
   const auto bound = [](double d) { return 30 * std::sqrt(d) * 0x1p-24; };
-  const double widest = Judged("eigh:d3", Precision::fp32).oracle->widest_norm_bound();
+  const double widest = BoundUse("eigh:d3", Precision::fp32).oracle->widest_norm_bound();
   EXPECT_LT(bound(10000), widest);
   EXPECT_GT(bound(11000), widest);
 }
@@ -208,7 +208,7 @@ TEST(QrOracle, RightAnswersPass) {
   for (const char* text : {"qr:n1d1", "qr:n2d1", "qr:n2d2", "qr:n3d2", "qr:n9d9", "qr:n300d24",
                            "qr:n9000d30", "qr:n600d250"})
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      const Judged fp64(text, Precision::fp64, seed), fp32(text, Precision::fp32, seed);
+      const BoundUse fp64(text, Precision::fp64, seed), fp32(text, Precision::fp32, seed);
       ASSERT_EQ(fp64.failure({{"r", by_rows(triangle<double>(fp64.input()))}}, seed), "") << text;
       ASSERT_EQ(fp32.failure({{"r", by_rows(triangle<float>(fp32.input()))}}, seed), "") << text;
       ASSERT_EQ(fp32.failure({{"r", by_rows(sequential_triangle(fp32.input()))}}, seed), "")
@@ -220,9 +220,9 @@ TEST(QrOracle, RightAnswersPass) {
 TEST(QrOracle, ACoarserArithmeticIsFound) {
   // The third and the last have nearly as many observations as fp32 is judged with.
   for (const char* text : {"qr:n2d2", "qr:n300d24", "qr:n9000d30", "qr:n600d250", "qr:n4000d8"}) {
-    const Judged fp64(text, Precision::fp64), fp32(text, Precision::fp32);
+    const BoundUse fp64(text, Precision::fp64), fp32(text, Precision::fp32);
     ASSERT_TRUE(fp32.decides()) << text;
-    const auto fails = [](const Judged& judged, const Matrix& r) {
+    const auto fails = [](const BoundUse& judged, const Matrix& r) {
       return judged.failure({{"r", by_rows(r)}}) == "Gram matrix";
     };
     EXPECT_TRUE(fails(fp64, triangle<float>(fp64.input()))) << text;
@@ -244,7 +244,7 @@ TEST(QrOracle, EachFaultIsFound) {
       {[](Matrix& r) { r(3, 8) *= -1; }, "Gram matrix"},
       {[](Matrix& r) { std::swap(r(3, 8), r(3, 9)); }, "Gram matrix"},
       {[](Matrix& r) { r *= 1 + 1e-10; }, "Gram matrix"}};
-  const Judged judged("qr:n500d12", Precision::fp64);
+  const BoundUse judged("qr:n500d12", Precision::fp64);
   for (const auto& [fault, relation] : faults) {
     Matrix r = triangle<double>(judged.input());
     fault(r);
@@ -256,9 +256,9 @@ TEST(QrOracle, EachFaultIsFound) {
 }
 
 TEST(QrOracle, ManyObservationsOfFp32CannotBeDecided) {
-  EXPECT_TRUE(Judged("qr:n28000d250", Precision::fp32).decides());
-  EXPECT_FALSE(Judged("qr:n32000d250", Precision::fp32).decides());
-  EXPECT_TRUE(Judged("qr:n262144d5", Precision::fp64).decides());
+  EXPECT_TRUE(BoundUse("qr:n28000d250", Precision::fp32).decides());
+  EXPECT_FALSE(BoundUse("qr:n32000d250", Precision::fp32).decides());
+  EXPECT_TRUE(BoundUse("qr:n262144d5", Precision::fp64).decides());
 }
 
 TEST(LinalgProblem, FactorizationsCountTheirWork) {

@@ -133,13 +133,13 @@ Outputs computed(const LinalgProblem& problem, const Inputs& inputs, const Arith
 std::string refused(const LinalgProblem& problem, const Inputs& inputs, const Outputs& outputs,
                     bool exact, std::size_t* widened = nullptr) {
   const auto oracle = linalg_oracle(problem);
-  Executed executed = honest(problem.precision());
-  executed.operand_roundings = 1;
+  Execution execution = honest(problem.precision());
+  execution.operand_roundings = 1;
   for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role != Role::output) continue;
     const std::vector<std::int64_t> indices = every_index(spec);
     std::vector<Expected> want(indices.size());
-    oracle->expect(spec, inputs, executed, exact, indices, want);
+    oracle->expect(spec, inputs, execution, exact, indices, want);
     const Numbers& got = outputs.at(spec.name);
     double errors = 0, bounds = 0;
     for (std::size_t i = 0; i < got.size(); ++i) {
@@ -306,10 +306,10 @@ TEST(LinalgObservations, NewInputsAreNotJudgedByTheLast) {
     std::vector<Expected> first(indices.size()), second = first, again = first;
     const Inputs a = data(problem, Values::Kind::mantissa, 0, 1),
                  b = data(problem, Values::Kind::mantissa, 0, 2);
-    const Executed executed = honest(Precision::fp64);
-    oracle->expect(output, a, executed, false, indices, first);
-    oracle->expect(output, b, executed, false, indices, second);
-    oracle->expect(output, a, executed, false, indices, again);
+    const Execution execution = honest(Precision::fp64);
+    oracle->expect(output, a, execution, false, indices, first);
+    oracle->expect(output, b, execution, false, indices, second);
+    oracle->expect(output, a, execution, false, indices, again);
     EXPECT_NE(first[0].value, second[0].value) << kernel;
     EXPECT_NEAR(first[0].value, again[0].value, 1e-12 * std::abs(first[0].value)) << kernel;
   }

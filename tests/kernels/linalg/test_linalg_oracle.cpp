@@ -46,7 +46,7 @@ bool passes(const LinalgProblem& problem, const Inputs& inputs, const std::vecto
   return passed && errors <= bounds;
 }
 
-double weighted_sum(const std::vector<double>& values, const ChecksumWeights& weights) {
+double sum_weighted(const std::vector<double>& values, const ChecksumWeights& weights) {
   std::vector<double> factors(values.size());
   weights.fill(0, factors);
   double sum = 0;
@@ -129,7 +129,7 @@ TEST(LinalgOracle, EqualsPlainLoopsOverRandomShapes) {
       ASSERT_EQ(want[e].max_bound, 0);
     }
     const ChecksumWeights weights(spec.dims, static_cast<std::uint64_t>(i));
-    ASSERT_EQ(oracle->checksum(spec, inputs, weights), weighted_sum(c, weights))
+    ASSERT_EQ(oracle->checksum(spec, inputs, weights), sum_weighted(c, weights))
         << problem.canonical();
   }
 }
@@ -199,14 +199,14 @@ TEST(LinalgOracle, ChecksumFindsOneElementAndAPermutation) {
   for (std::size_t i = 0; i + 1 < c.size(); ++i) {
     const ChecksumWeights weights(spec.dims, i);
     const double sum = linalg_oracle(problem)->checksum(spec, inputs, weights).value();
-    ASSERT_EQ(weighted_sum(c, weights), sum);
+    ASSERT_EQ(sum_weighted(c, weights), sum);
     c[i] += 1;
-    ASSERT_NE(weighted_sum(c, weights), sum) << "element " << i;
+    ASSERT_NE(sum_weighted(c, weights), sum) << "element " << i;
     c[i] -= 1;
     if (c[i] == c[i + 1]) continue;
     std::swap(c[i], c[i + 1]);
     ++tried;
-    found += weighted_sum(c, weights) != sum;  // weights are equal in one of 16 draws
+    found += sum_weighted(c, weights) != sum;  // weights are equal in one of 16 draws
     std::swap(c[i], c[i + 1]);
   }
   EXPECT_GT(found, tried * 8 / 10);

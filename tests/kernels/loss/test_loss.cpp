@@ -74,8 +74,8 @@ Tensors compute(const LossProblem& problem, const Inputs& inputs, const Mistake&
 }
 
 int complaints(const LossProblem& problem, const Inputs& inputs, const Tensors& computed) {
-  Executed executed;
-  executed.accumulate = "fp32";
+  Execution execution;
+  execution.accumulate = "fp32";
   const auto oracle = loss_oracle(problem);
   int found = 0;
   for (const TensorSpec& spec : problem.tensors()) {
@@ -83,7 +83,7 @@ int complaints(const LossProblem& problem, const Inputs& inputs, const Tensors& 
     std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
     for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
     std::vector<Expected> expected(indices.size());
-    oracle->expect(spec, inputs, executed, false, indices, expected);
+    oracle->expect(spec, inputs, execution, false, indices, expected);
     for (std::size_t i = 0; i < indices.size(); ++i)
       if (std::abs(round_to(spec.type, computed.at(spec.name)[i]) - expected[i].value) >
           expected[i].max_bound)

@@ -165,8 +165,8 @@ TEST_F(NativeConv, EveryInstructionSetEqualsTheOracle) {
                {"implicit_gemm", "winograd_2x2", "winograd_4x4", "winograd_4x4_16bit"}) {
             const ConvProblem problem(parse_conv(text), direction, precision);
             if (!limited.bench().make(problem, algorithm)) continue;
-            const Executed executed = limited.bench().operation().executed();
-            ASSERT_EQ(executed.implementation, std::string(algorithm) + ":" + target);
+            const Execution execution = limited.bench().operation().execution();
+            ASSERT_EQ(execution.implementation, std::string(algorithm) + ":" + target);
             verify(limited.bench(), problem, 8);
             if (HasFatalFailure()) return;
             ran.insert(target);
@@ -185,34 +185,34 @@ TEST_F(NativeConv, SaysWhatItIs) {
   const ConvProblem bf16(parse_conv("mb2ic64ih14oc64kh3ph1"), ConvDirection::forward,
                          Precision::bf16);
   ASSERT_TRUE(bench_.make(bf16, "winograd"));
-  Executed executed = bench_.operation().executed();
-  EXPECT_EQ(executed.algorithm, "winograd");
-  EXPECT_EQ(executed.tile, 4);
-  EXPECT_EQ(executed.storage, "bf16");
-  EXPECT_EQ(executed.compute, "fp32");
-  EXPECT_EQ(executed.accumulate, "fp32");
-  EXPECT_EQ(executed.evidence, "library");
-  EXPECT_EQ(executed.layout, "src=nChw16c weights=OIhw16o dst=nChw16c");
-  EXPECT_EQ(executed.algorithmic_flops, winograd_flops(bf16, 4));
-  EXPECT_EQ(executed.workspace_bytes, bench_.spec(3).bytes);
+  Execution execution = bench_.operation().execution();
+  EXPECT_EQ(execution.algorithm, "winograd");
+  EXPECT_EQ(execution.tile, 4);
+  EXPECT_EQ(execution.storage, "bf16");
+  EXPECT_EQ(execution.compute, "fp32");
+  EXPECT_EQ(execution.accumulate, "fp32");
+  EXPECT_EQ(execution.evidence, "library");
+  EXPECT_EQ(execution.layout, "src=nChw16c weights=OIhw16o dst=nChw16c");
+  EXPECT_EQ(execution.algorithmic_flops, winograd_flops(bf16, 4));
+  EXPECT_EQ(execution.workspace_bytes, bench_.spec(3).bytes);
   ASSERT_TRUE(bench_.make(bf16, "winograd_2x2", "nhwc"));
-  executed = bench_.operation().executed();
-  EXPECT_EQ(executed.tile, 2);
-  EXPECT_NE(executed.layout.find("src=nhwc"), std::string::npos);
+  execution = bench_.operation().execution();
+  EXPECT_EQ(execution.tile, 2);
+  EXPECT_NE(execution.layout.find("src=nhwc"), std::string::npos);
   ASSERT_TRUE(bench_.make(bf16, "winograd_4x4"));
-  const std::size_t wide = bench_.operation().executed().workspace_bytes;
+  const std::size_t wide = bench_.operation().execution().workspace_bytes;
   ASSERT_TRUE(bench_.make(bf16, "winograd_4x4_16bit"));
-  executed = bench_.operation().executed();
-  EXPECT_EQ(executed.algorithm, "winograd");
-  EXPECT_EQ(executed.implementation.find("winograd_4x4_16bit:"), 0u) << executed.implementation;
-  EXPECT_EQ(executed.compute, "bf16");
-  EXPECT_EQ(executed.accumulate, "fp32");
-  EXPECT_EQ(executed.operand_roundings, 2);
-  EXPECT_LT(executed.workspace_bytes, wide);
+  execution = bench_.operation().execution();
+  EXPECT_EQ(execution.algorithm, "winograd");
+  EXPECT_EQ(execution.implementation.find("winograd_4x4_16bit:"), 0u) << execution.implementation;
+  EXPECT_EQ(execution.compute, "bf16");
+  EXPECT_EQ(execution.accumulate, "fp32");
+  EXPECT_EQ(execution.operand_roundings, 2);
+  EXPECT_LT(execution.workspace_bytes, wide);
   // The rule of auto.
   const auto automatic = [&](const char* text, ConvDirection direction) {
     EXPECT_TRUE(bench_.make(ConvProblem(parse_conv(text), direction, Precision::fp32)));
-    return bench_.operation().executed().algorithm;
+    return bench_.operation().execution().algorithm;
   };
   EXPECT_EQ(automatic("mb2ic64ih14oc64kh3ph1", ConvDirection::forward), "winograd");
   EXPECT_EQ(automatic("mb2ic64ih14oc64kh3ph1", ConvDirection::bwd_data), "winograd");
@@ -234,7 +234,7 @@ TEST_F(NativeConv, WinogradLosesAccuracyWhereTransformedOperandsAreRounded) {
     const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63);
     const std::vector<double> got = bench_.run(inputs);
     const auto indices = all_of(problem.tensors()[2]);
-    const auto want = expect(problem, inputs, bench_.operation().executed(), false, indices);
+    const auto want = expect(problem, inputs, bench_.operation().execution(), false, indices);
     double errors = 0, squares = 0;
     for (std::size_t i = 0; i < want.size(); ++i) {
       errors += (got[i] - want[i].value) * (got[i] - want[i].value);
@@ -371,8 +371,8 @@ TEST_F(NativeConv, WorkspaceStaysBelowTwiceTheTensors) {
             direction == ConvDirection::bwd_weights && algorithm != std::string("implicit_gemm");
         ASSERT_EQ(std::holds_alternative<Unsupported>(made), none) << text << " " << algorithm;
         if (none) continue;
-        const auto executed = std::get<std::unique_ptr<Operation>>(made)->executed();
-        EXPECT_LE(static_cast<double>(executed.workspace_bytes), 2 * problem.bytes())
+        const auto execution = std::get<std::unique_ptr<Operation>>(made)->execution();
+        EXPECT_LE(static_cast<double>(execution.workspace_bytes), 2 * problem.bytes())
             << text << " " << algorithm;
       }
 }
@@ -395,11 +395,11 @@ TEST_F(NativeConv, IdleThreadsNeedNoMemory) {
           if (direction == ConvDirection::bwd_weights && std::holds_alternative<Unsupported>(made))
             continue;
           ASSERT_FALSE(std::holds_alternative<Unsupported>(made));
-          const auto executed = std::get<std::unique_ptr<Operation>>(made)->executed();
-          EXPECT_LE(static_cast<double>(executed.workspace_bytes), 2 * problem.bytes())
+          const auto execution = std::get<std::unique_ptr<Operation>>(made)->execution();
+          EXPECT_LE(static_cast<double>(execution.workspace_bytes), 2 * problem.bytes())
               << text << " " << algorithm << " " << threads;
-          EXPECT_LE(executed.numbers.at("working_threads"), threads);
-          EXPECT_GE(executed.numbers.at("working_threads"), 1);
+          EXPECT_LE(execution.numbers.at("working_threads"), threads);
+          EXPECT_GE(execution.numbers.at("working_threads"), 1);
         }
 }
 

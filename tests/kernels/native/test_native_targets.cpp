@@ -70,13 +70,13 @@ class NativeTarget : public testing::TestWithParam<const char*> {
   void verify(Workload& workload, const std::string& id) {
     const Verification before = workload.verify_before();
     ASSERT_TRUE(before.passed) << id << ": " << before.reason;
-    const Executed executed = workload.executed();
+    const Execution execution = workload.execution();
     // Products of bf16 are beside AVX3, and have a name of their own.
-    const bool pairs = executed.implementation.ends_with("_BF16");
+    const bool pairs = execution.implementation.ends_with("_BF16");
     EXPECT_TRUE(pairs ? std::string(GetParam()) == "AVX3"
-                      : executed.implementation.ends_with(GetParam()))
-        << id << ": " << executed.implementation;
-    EXPECT_EQ(executed.compute == "bf16", pairs) << id;
+                      : execution.implementation.ends_with(GetParam()))
+        << id << ": " << execution.implementation;
+    EXPECT_EQ(execution.compute == "bf16", pairs) << id;
     workload.reset();
     workload.run(workload.stream());
     const Verification after = workload.verify_after();

@@ -31,7 +31,7 @@ void expect_thrown(const Oracle& oracle, const std::vector<TensorSpec>& specs) {
       inputs.emplace(specs[i].name, i == lost ? Values(std::make_shared<const Lost>())
                                               : Values(Values::Kind::mantissa, 1, specs[i].name,
                                                        specs[i].type, 0));
-    EXPECT_THROW(oracle.expect(output, inputs, Executed{}, false, indices, expected), CaseError);
+    EXPECT_THROW(oracle.expect(output, inputs, Execution{}, false, indices, expected), CaseError);
     EXPECT_THROW(oracle.checksum(output, inputs, ChecksumWeights(output.dims, 1)), CaseError);
   }
 }

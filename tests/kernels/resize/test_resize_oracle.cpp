@@ -11,12 +11,12 @@ namespace assay {
 namespace test_resize_oracle {
 
 std::vector<Expected> expect(const ResizeProblem& problem, const Inputs& inputs,
-                             const Executed& executed = {}) {
+                             const Execution& execution = {}) {
   const TensorSpec output = problem.tensors().back();
   std::vector<std::int64_t> indices(static_cast<std::size_t>(output.elements()));
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
   std::vector<Expected> expected(indices.size());
-  resize_oracle(problem)->expect(output, inputs, executed, false, indices, expected);
+  resize_oracle(problem)->expect(output, inputs, execution, false, indices, expected);
   return expected;
 }
 
@@ -95,7 +95,7 @@ TEST(ResizeOracle, ComputedCoordinatesWidenBoundsALittle) {
   const ResizeProblem wide(parse_resize("mb1ic1ih24oh96"), ResizeDirection::forward,
                            ResizeCoordinates::half_pixel, Precision::fp32);
   const Inputs inputs{{"src", Values(Values::Kind::mantissa, 3, "src", DataType::fp32, 0)}};
-  Executed computed, boastful;
+  Execution computed, boastful;
   computed.numbers[coordinate_roundings] = 3;
   boastful.numbers[coordinate_roundings] = 1e9;
   const std::vector<Expected> strict = expect(wide, inputs),
@@ -112,12 +112,12 @@ TEST(ResizeOracle, ComputedCoordinatesWidenBoundsALittle) {
 TEST(ResizeOracle, IntegersAreExactWhereWeightsAreShort) {
   const auto magnitude = [](const char* text, ResizeDirection direction, Precision precision,
                             bool computed = false) {
-    Executed executed;
-    executed.accumulate = "fp32";
-    if (computed) executed.numbers[coordinate_roundings] = 3;
+    Execution execution;
+    execution.accumulate = "fp32";
+    if (computed) execution.numbers[coordinate_roundings] = 3;
     return resize_oracle(ResizeProblem(parse_resize(text), direction, ResizeCoordinates::half_pixel,
                                        precision))
-        ->exact_magnitude(executed);
+        ->exact_magnitude(execution);
   };
   EXPECT_EQ(magnitude("mb1ic1ih24oh48", ResizeDirection::forward, Precision::fp32), 1024);
   EXPECT_EQ(magnitude("mb1ic1ih24oh48", ResizeDirection::forward, Precision::bf16), 256);

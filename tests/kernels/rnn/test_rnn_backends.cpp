@@ -16,7 +16,7 @@
 namespace assay {
 namespace test_rnn_backends {
 
-using broken::Broken;
+using broken::BrokenOperation;
 using broken::Fault;
 
 Plugins& plugins() {
@@ -45,8 +45,8 @@ struct Bench {
       return nullptr;
     }
     auto operation = std::move(std::get<std::unique_ptr<Operation>>(made));
-    executed = operation->executed();
-    if (fault) operation = std::make_unique<Broken>(std::move(operation), device, *fault);
+    execution = operation->execution();
+    if (fault) operation = std::make_unique<BrokenOperation>(std::move(operation), device, *fault);
     OperationSetup setup;
     setup.reference_budget = budget;
     return operation_workload(problem, std::move(operation), device,
@@ -54,7 +54,7 @@ struct Bench {
   }
   Backend* backend = nullptr;
   std::unique_ptr<Communicator> ranks = serial_communicator();
-  Executed executed;
+  Execution execution;
   std::string reason;
 };
 
@@ -137,12 +137,12 @@ TEST(OneDnnRnn, TellsTheArithmeticOfBf16ByTheNameOfItsImplementation) {
   if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
   for (const RnnDirection direction : {RnnDirection::forward_inference, RnnDirection::bwd}) {
     ASSERT_TRUE(bench.make(problem("lstm:64-16-3", RnnInput::linear, direction))) << bench.reason;
-    EXPECT_EQ(bench.executed.compute, "fp32");
+    EXPECT_EQ(bench.execution.compute, "fp32");
     if (!bench.make(problem("lstm:64-16-3", RnnInput::linear, direction, Precision::bf16)))
       GTEST_SKIP() << bench.reason;
-    const bool tells = bench.executed.implementation.find("bf16") != std::string::npos ||
-                       bench.executed.implementation.find("amx") != std::string::npos;
-    EXPECT_EQ(bench.executed.compute, tells ? "bf16" : "") << bench.executed.implementation;
+    const bool tells = bench.execution.implementation.find("bf16") != std::string::npos ||
+                       bench.execution.implementation.find("amx") != std::string::npos;
+    EXPECT_EQ(bench.execution.compute, tells ? "bf16" : "") << bench.execution.implementation;
   }
 }
 
@@ -165,9 +165,9 @@ TEST(NativeRnn, SaysWhatItMultiplies) {
     for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
       ASSERT_TRUE(
           bench.make(problem("lstm:8-2-3", RnnInput::linear, rnn_direction(direction), precision)));
-      const bool pairs = bench.executed.implementation.ends_with("_BF16");
-      EXPECT_EQ(bench.executed.compute, pairs ? "bf16" : "fp32") << direction;
-      EXPECT_EQ(bench.executed.accumulate, "fp32");
+      const bool pairs = bench.execution.implementation.ends_with("_BF16");
+      EXPECT_EQ(bench.execution.compute, pairs ? "bf16" : "fp32") << direction;
+      EXPECT_EQ(bench.execution.accumulate, "fp32");
       if (precision != Precision::bf16 || direction.starts_with("bwd")) {
         EXPECT_FALSE(pairs) << direction;
       }
@@ -194,7 +194,7 @@ TEST(NativeRnn, NeedsNoMoreMemoryForLongerSequences) {
       const auto bytes = [&](const std::string& steps) {
         EXPECT_TRUE(bench.make(problem(shape + steps, input, RnnDirection::forward_inference)))
             << bench.reason;
-        return bench.executed.workspace_bytes;
+        return bench.execution.workspace_bytes;
       };
       EXPECT_EQ(bytes("1500"), bytes("128")) << shape;
     }
@@ -361,7 +361,7 @@ TEST(NativeRnn, PacksWeightsWithinTheRunWhereItWidensThem) {
                                           std::pair(Precision::fp16, "packed within the run")}) {
     ASSERT_TRUE(bench.make(
         problem("lstm:8-2-3", RnnInput::linear, RnnDirection::forward_inference, precision)));
-    EXPECT_NE(bench.executed.layout.find(layout), std::string::npos) << bench.executed.layout;
+    EXPECT_NE(bench.execution.layout.find(layout), std::string::npos) << bench.execution.layout;
   }
 }
 

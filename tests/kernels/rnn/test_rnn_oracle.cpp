@@ -69,11 +69,11 @@ TEST(RnnOracle, BoundsKnowWhichSumsOfGatesWereRounded) {
     const std::int64_t index = seen.row * 1024 + seen.unit;
     double before = 0;
     for (const double roundings : {0, 1, 2}) {
-      Executed executed;
-      executed.accumulate = sums::truncating_fp32;
-      executed.numbers[rounds_gate_sums] = roundings;
+      Execution execution;
+      execution.accumulate = sums::truncating_fp32;
+      execution.numbers[rounds_gate_sums] = roundings;
       Expected expected;
-      rnn_oracle(problem)->expect(output, inputs, executed, false, {&index, 1}, {&expected, 1});
+      rnn_oracle(problem)->expect(output, inputs, execution, false, {&index, 1}, {&expected, 1});
       const double error = std::abs(seen.value - expected.value);
       if (roundings == 0 || roundings == seen.roundings) {
         EXPECT_EQ(error <= expected.max_bound, roundings > 0) << seen.unit;

@@ -236,7 +236,7 @@ TEST(NativeStream, TellsTheClockAndTheVectors) {
   auto made = prepare({{"problem", "fma_n64"}});
   // Every processor has fp64 multiply-adds, so no refusal is right.
   ASSERT_FALSE(std::holds_alternative<Unsupported>(made)) << std::get<Unsupported>(made).reason;
-  const Executed ran = std::get<std::unique_ptr<Workload>>(made)->executed();
+  const Execution ran = std::get<std::unique_ptr<Workload>>(made)->execution();
   EXPECT_EQ(ran.algorithm, "fma");
   EXPECT_GE(ran.numbers.at("vector_bits"), 128);
   EXPECT_GE(ran.numbers.at("chains"), 10);
@@ -257,7 +257,7 @@ TEST(NativeStream, UsesTheTilesOfAProcessorThatHasThem) {
       EXPECT_TRUE(!has || no->reason.find("does not permit") != std::string::npos) << no->reason;
       continue;
     }
-    const Executed ran = std::get<std::unique_ptr<Workload>>(made)->executed();
+    const Execution ran = std::get<std::unique_ptr<Workload>>(made)->execution();
     EXPECT_EQ(has, ran.implementation.starts_with("AMX")) << ran.implementation;
     EXPECT_EQ(ran.algorithm, "dot");
   }

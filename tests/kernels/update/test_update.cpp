@@ -123,8 +123,8 @@ Tensors compute(const UpdateProblem& problem, const Inputs& inputs, const Mistak
 }
 
 int complaints(const UpdateProblem& problem, const Inputs& inputs, const Tensors& computed) {
-  Executed executed;
-  executed.accumulate = "fp32";
+  Execution execution;
+  execution.accumulate = "fp32";
   const auto oracle = update_oracle(problem);
   int found = 0;
   for (const TensorSpec& spec : problem.tensors()) {
@@ -132,7 +132,7 @@ int complaints(const UpdateProblem& problem, const Inputs& inputs, const Tensors
     std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
     for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
     std::vector<Expected> expected(indices.size());
-    oracle->expect(spec, inputs, executed, false, indices, expected);
+    oracle->expect(spec, inputs, execution, false, indices, expected);
     for (std::size_t i = 0; i < indices.size(); ++i)
       if (!(std::abs(round_to(spec.type, computed.at(spec.name)[i]) - expected[i].value) <=
             expected[i].max_bound))
@@ -193,13 +193,13 @@ TEST(UpdateOracle, NormsAreThoseOfAnyOrderOfTheirSums) {
   const auto oracle = update_oracle(problem);
   const TensorSpec norms = problem.tensors()[5];
   ASSERT_EQ(norms.name, "norms");
-  Executed executed;
-  executed.accumulate = "fp64";
+  Execution execution;
+  execution.accumulate = "fp64";
   const std::vector<std::int64_t> indices{0, 1};
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const Inputs inputs = make_inputs(problem, seed);
     std::vector<Expected> expected(2);
-    oracle->expect(norms, inputs, executed, false, indices, expected);
+    oracle->expect(norms, inputs, execution, false, indices, expected);
     const double unscale = inputs.find("unscale")->second(0);
     for (std::size_t i = 0; i < 2; ++i) {
       std::vector<double> values(100000);
@@ -250,12 +250,12 @@ TEST(UpdateOracle, TellsWeightsApartThatDifferInSomeElement) {
   const std::vector<TensorSpec> tensors = problem.tensors();
   const auto norms = std::find_if(tensors.begin(), tensors.end(),
                                   [](const TensorSpec& spec) { return spec.name == "norms"; });
-  Executed executed;
-  executed.accumulate = "fp32";
+  Execution execution;
+  execution.accumulate = "fp32";
   const std::int64_t of_weights[] = {1};
   for (const double last : {2.0, 3.0}) {
     Expected expected[1];
-    oracle->expect(*norms, inputs_of({0, 0, 0}, {0, 0, last}), executed, false, of_weights,
+    oracle->expect(*norms, inputs_of({0, 0, 0}, {0, 0, last}), execution, false, of_weights,
                    expected);
     EXPECT_DOUBLE_EQ(expected[0].value, last);
   }

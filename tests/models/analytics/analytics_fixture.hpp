@@ -41,20 +41,21 @@ inline Case one_case(const Benchmark& benchmark, const Flags& flags, int ranks) 
 }
 
 /// The results of a finished case.
-struct Ran {
+struct CaseRun {
   Verification before, after;
   std::map<std::string, Metric> metrics;
-  Executed executed;
+  Execution execution;
   std::string unsupported;
 };
 
 /// Prepares, verifies, runs twice and verifies again, on each of `ranks` ranks.
-inline std::vector<Ran> run_on_ranks(const Benchmark& benchmark, const Flags& flags, int ranks) {
+inline std::vector<CaseRun> run_on_ranks(const Benchmark& benchmark, const Flags& flags,
+                                         int ranks) {
   const Case selected = one_case(benchmark, flags, ranks);
   for (const char* name : {"native", "blas", "reference"}) (void)plugins().open(name);
-  std::vector<Ran> all(static_cast<std::size_t>(ranks));
+  std::vector<CaseRun> all(static_cast<std::size_t>(ranks));
   testing_fakes::on_threads(ranks, [&](Communicator& communicator) {
-    Ran& mine = all[static_cast<std::size_t>(communicator.rank())];
+    CaseRun& mine = all[static_cast<std::size_t>(communicator.rank())];
     CaseContext context{plugins(), communicator};
     Result<std::unique_ptr<Workload>> made = benchmark.prepare(selected, context);
     if (const auto* refusal = std::get_if<Unsupported>(&made)) {
@@ -69,7 +70,7 @@ inline std::vector<Ran> run_on_ranks(const Benchmark& benchmark, const Flags& fl
     }
     mine.after = workload.verify_after();
     mine.metrics = workload.metrics();
-    mine.executed = workload.executed();
+    mine.execution = workload.execution();
   });
   return all;
 }
@@ -77,8 +78,8 @@ inline std::vector<Ran> run_on_ranks(const Benchmark& benchmark, const Flags& fl
 /// The same, expected to pass everywhere, with the same metrics on every rank; those of rank 0.
 inline std::map<std::string, Metric> metrics_on_ranks(const Benchmark& benchmark,
                                                       const Flags& flags, int ranks) {
-  const std::vector<Ran> all = run_on_ranks(benchmark, flags, ranks);
-  for (const Ran& ran : all) {
+  const std::vector<CaseRun> all = run_on_ranks(benchmark, flags, ranks);
+  for (const CaseRun& ran : all) {
     EXPECT_EQ(ran.unsupported, "");
     EXPECT_TRUE(ran.before.passed) << ran.before.reason;
     EXPECT_TRUE(ran.after.passed) << ran.after.reason;

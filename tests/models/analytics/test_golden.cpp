@@ -159,7 +159,7 @@ TEST(GoldenKmeans, CentroidsAreAFixedPoint) {
 
 TEST(GoldenSvm, ObjectiveAndAccuracyAreThoseOfTheVerification) {
   const nlohmann::json& found = golden("svm").at("breast_cancer");
-  const std::unique_ptr<Table> table = signed_labels(open_table(file_of("breast_cancer")));
+  const std::unique_ptr<Table> table = sign_labels(open_table(file_of("breast_cancer")));
   SvmClaims claims;
   claims.rows = table->rows();
   claims.features = table->features();

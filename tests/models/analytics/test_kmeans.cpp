@@ -160,17 +160,17 @@ TEST(Kmeans, TellsHowManyIterationsItMade) {
   fixture::Flags flags{{"problem", "n607d13"}, {"clusters", "2+3"}, {"iterations", "100"}};
   for (const int ranks : {1, 3}) {
     flags["until_moved"] = "0";
-    for (const fixture::Ran& ran : fixture::run_on_ranks(kmeans_benchmark(), flags, ranks)) {
+    for (const fixture::CaseRun& ran : fixture::run_on_ranks(kmeans_benchmark(), flags, ranks)) {
       const double two = ran.metrics.at("iterations_k2").value,
                    three = ran.metrics.at("iterations_k3").value;
       EXPECT_LT(two + three, 200);
-      EXPECT_EQ(ran.executed.numbers.at("passes"), two + three);
-      EXPECT_EQ(ran.executed.algorithmic_flops, (two * 5 + three * 7) * 607 * 13);
+      EXPECT_EQ(ran.execution.numbers.at("passes"), two + three);
+      EXPECT_EQ(ran.execution.algorithmic_flops, (two * 5 + three * 7) * 607 * 13);
     }
     flags["until_moved"] = "none";  // the problem tells them
-    for (const fixture::Ran& ran : fixture::run_on_ranks(kmeans_benchmark(), flags, ranks)) {
-      EXPECT_EQ(ran.executed.numbers.count("passes"), 0u);
-      EXPECT_EQ(ran.executed.algorithmic_flops, 0);
+    for (const fixture::CaseRun& ran : fixture::run_on_ranks(kmeans_benchmark(), flags, ranks)) {
+      EXPECT_EQ(ran.execution.numbers.count("passes"), 0u);
+      EXPECT_EQ(ran.execution.algorithmic_flops, 0);
     }
   }
 }

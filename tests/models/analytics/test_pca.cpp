@@ -139,17 +139,17 @@ TEST(PcaVerification, BoundsInFp32DoNotGrowWithTheRows) {
   const CaseClaims gram{{{"precision", "fp32"}, {"algorithm", "gram"}, {"problem", "n9d3"}}, 1},
       tsqr{{{"precision", "fp32"}, {"algorithm", "tsqr"}, {"problem", "n9d3"}}, 1};
   const auto bound = [](const CaseClaims& claims, const char* accumulate, double rows) {
-    Executed moments;
+    Execution moments;
     moments.accumulate = accumulate;
     moments.operand_roundings = std::string(accumulate) == "fp64" ? 0 : 1;
-    return error_of_components(rows, 50, claimed_resolution(claims, moments));
+    return error_of_components(rows, 50, compute_claimed_resolution(claims, moments));
   };
   const double v = unit_roundoff(DataType::fp32);
   EXPECT_NEAR(bound(gram, "fp32", 1 << 18) / (136 * v), 1, 1e-3);
   EXPECT_NEAR(bound(gram, "fp32", 1 << 26) / (136 * v), 1, 1e-2);
   EXPECT_LT(bound(gram, "fp64", 1 << 18), 2e-11) << "as the backend says";
   EXPECT_NEAR(bound(gram, "fp32", 16) / (40 * v), 1, 1e-3) << "few rows";
-  EXPECT_TRUE(claimed_resolution(tsqr, Executed{}).of_roots);
+  EXPECT_TRUE(compute_claimed_resolution(tsqr, Execution{}).of_roots);
   EXPECT_LT(bound(tsqr, "fp32", 1 << 18), 1e-12);
 }
 

@@ -53,24 +53,24 @@ TEST(Svm, TellsWhatItComputed) {
   constexpr double rows = 811, width = 8;
   for (const int ranks : {1, 3})
     for (const char* algorithm : {"newton", "nelder_mead"})
-      for (const fixture::Ran& ran : fixture::run_on_ranks(
+      for (const fixture::CaseRun& ran : fixture::run_on_ranks(
                svm_benchmark(),
                {{"algorithm", algorithm}, {"problem", "n811d7"}, {"evaluations", "150"}}, ranks)) {
         const double evaluations = ran.metrics.at("evaluations").value;
         const double of_objective = evaluations * 4 * rows * width;
-        EXPECT_EQ(ran.executed.numbers.at("passes"), evaluations);
+        EXPECT_EQ(ran.execution.numbers.at("passes"), evaluations);
         if (std::string(algorithm) == "nelder_mead") {  // no gradient: only the products with w
-          EXPECT_EQ(ran.executed.algorithmic_flops, of_objective / 2);
+          EXPECT_EQ(ran.execution.algorithmic_flops, of_objective / 2);
           continue;
         }
-        EXPECT_GT(ran.executed.algorithmic_flops, of_objective);
-        EXPECT_LT(ran.executed.algorithmic_flops,
+        EXPECT_GT(ran.execution.algorithmic_flops, of_objective);
+        EXPECT_LT(ran.execution.algorithmic_flops,
                   of_objective + evaluations * rows * width * (width + 1));
       }
   // A part of so many rows is solved first, and counts; but it is no pass over the table.
-  const fixture::Ran ran = fixture::run_on_ranks(
+  const fixture::CaseRun ran = fixture::run_on_ranks(
       svm_benchmark(), {{"algorithm", "newton"}, {"problem", "n20000d7"}}, 1)[0];
-  EXPECT_EQ(ran.executed.numbers.at("passes"), ran.metrics.at("evaluations").value);
+  EXPECT_EQ(ran.execution.numbers.at("passes"), ran.metrics.at("evaluations").value);
 }
 
 TEST(Svm, MemoryCountsWhatEachRowHasBesideItsFeatures) {
@@ -94,9 +94,9 @@ TEST(Svm, SeparableDataAreSolved) {
 using Spoil = std::function<void(const std::string& name, std::span<double> sums)>;
 
 /// A kernel with sums that a test spoils.
-class Spoiled final : public Operation {
+class SpoilingCommunicator final : public Operation {
  public:
-  Spoiled(std::unique_ptr<Operation> inner, Spoil spoil)
+  SpoilingCommunicator(std::unique_ptr<Operation> inner, Spoil spoil)
       : inner_(std::move(inner)), spoil_(std::move(spoil)) {}
   const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
   void bind(std::span<Tensor* const> tensors) override {
@@ -112,7 +112,7 @@ class Spoiled final : public Operation {
         spoil_(spec.name,
                {static_cast<double*>(tensor->data()), static_cast<std::size_t>(spec.elements())});
   }
-  Executed executed() const override { return inner_->executed(); }
+  Execution execution() const override { return inner_->execution(); }
 
  private:
   std::unique_ptr<Operation> inner_;
@@ -129,11 +129,11 @@ std::unique_ptr<SvmObjective> spoilt(const AnalysisCase& from, const Spoil& spoi
         std::get<std::unique_ptr<Operation>>(backend.make(problem, Options{}, from.ranks)));
   };
   auto hinge = std::make_unique<Step>(
-      std::make_unique<Spoiled>(make(make_hinge_problem(from.rows, from.features, from.precision)),
-                                spoil),
+      std::make_unique<SpoilingCommunicator>(
+          make(make_hinge_problem(from.rows, from.features, from.precision)), spoil),
       device, std::map<std::string, Tensor*>{}, 0);
   auto hessian = std::make_unique<Step>(
-      std::make_unique<Spoiled>(
+      std::make_unique<SpoilingCommunicator>(
           make(make_hessian_problem(from.rows, from.features, from.precision)), spoil),
       device,
       std::map<std::string, Tensor*>{{"x", &hinge->tensor("x")}, {"s", &hinge->tensor("s")}}, 0);
@@ -152,7 +152,7 @@ struct Solved {
 
   Solved(std::int64_t rows, std::int64_t features, Precision precision, double gap,
          const Spoil& spoil = {}, int evaluations = 20000)
-      : table(signed_labels(std::make_unique<ClassTable>(SyntheticSize{rows, features, 3}))),
+      : table(sign_labels(std::make_unique<ClassTable>(SyntheticSize{rows, features, 3}))),
         all{{0, rows}, storage(precision), true, 1} {
     settings.gap = gap;
     settings.evaluations = evaluations;
@@ -358,7 +358,7 @@ TEST(Svm, LabelsAreOfTwoClasses) {
   const Folder folder;
   const auto read = [&](const std::string& text) {
     const std::unique_ptr<Table> table =
-        signed_labels(open_table(folder.write("rows.csv", "a,label\n" + text)));
+        sign_labels(open_table(folder.write("rows.csv", "a,label\n" + text)));
     std::vector<double> x(static_cast<std::size_t>(table->rows())), labels(x.size());
     table->read(0, x, labels);
     return labels;

@@ -22,7 +22,7 @@ void PrintTo(const Counts& counts, std::ostream* to) { *to << counts.network; }
 class Climate : public testing::TestWithParam<Counts> {
  protected:
   Network network(const std::string& fields = "") const {
-    const NetworkFamily& family = *named_network(GetParam().network).family;
+    const NetworkFamily& family = *find_named_network(GetParam().network).family;
     return family.network(family.canonical(fields));
   }
 };
@@ -42,7 +42,7 @@ TEST_P(Climate, WorkAndParametersAreThoseOfTheLayers) {
 }
 
 TEST_P(Climate, LayersAreTheDefinitions) {
-  const NetworkFamily& family = *named_network(GetParam().network).family;
+  const NetworkFamily& family = *find_named_network(GetParam().network).family;
   for (const char* fields : {"", "h96w144", "h32w48c5d8", "d16r1"}) {
     const std::string all = family.canonical(fields);
     const Graph graph = training_graph(family.network(all), 1, Precision::fp32, {});
@@ -51,7 +51,7 @@ TEST_P(Climate, LayersAreTheDefinitions) {
 }
 
 TEST_P(Climate, AnotherWindowOrParameterIsFound) {
-  const NetworkFamily& family = *named_network(GetParam().network).family;
+  const NetworkFamily& family = *find_named_network(GetParam().network).family;
   const std::string all = family.canonical("d16");
   const Graph graph = training_graph(family.network(all), 1, Precision::fp32, {});
   const NetworkDefinition right = family.definition(all);

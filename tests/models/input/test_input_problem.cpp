@@ -23,14 +23,15 @@ TEST(InputProblem, IsReadAndWritten) {
 }
 
 TEST(InputSets, GeneratedNamesHoldAllFields) {
-  EXPECT_EQ(generated_name("generated"), "generated:n256c10w500h375q90files8");
-  EXPECT_EQ(generated_name("generated:n4files2"), "generated:n4c10w500h375q90files2");
-  EXPECT_EQ(generated_name(generated_name("generated:q50")), generated_name("generated:q50"));
+  EXPECT_EQ(name_generated_set("generated"), "generated:n256c10w500h375q90files8");
+  EXPECT_EQ(name_generated_set("generated:n4files2"), "generated:n4c10w500h375q90files2");
+  EXPECT_EQ(name_generated_set(name_generated_set("generated:q50")),
+            name_generated_set("generated:q50"));
   EXPECT_TRUE(is_generated("generated"));
   EXPECT_FALSE(is_generated("generated-set"));
   for (const char* text : {"generated:", "generated:n4", "generated:n0", "generated:q101",
                            "generated:w99999", "generated:x3"})
-    EXPECT_THROW(generated_name(text), InputError) << text;
+    EXPECT_THROW(name_generated_set(text), InputError) << text;
 }
 
 }  // namespace test_input_problem

@@ -140,22 +140,22 @@ std::string told_to_all(int nodes, const std::string& data, const std::string& t
 /// A network that changes a byte of one chunk on its way to rank `to`.
 class Flipping final : public ForwardingCommunicator {
  public:
-  Flipping(Communicator& under, int to) : ForwardingCommunicator(under), to_(to) {}
+  Flipping(Communicator& under, int to) : ForwardingCommunicator(under), send_to_(to) {}
   Flipping(std::unique_ptr<Communicator> own, int to)
-      : ForwardingCommunicator(*own), own_(std::move(own)), to_(to) {}
+      : ForwardingCommunicator(*own), own_(std::move(own)), send_to_(to) {}
   std::unique_ptr<Communicator> split(int color, int key) override {
-    return std::make_unique<Flipping>(under().split(color, key), to_);
+    return std::make_unique<Flipping>(under().split(color, key), send_to_);
   }
   void run(const Call& call, Stream& stream) override {
     under().run(call, stream);
-    if (call.what == Collective::broadcast && call.receive.type == DataType::s8 && rank() == to_ &&
-        call.root != to_)
+    if (call.what == Collective::broadcast && call.receive.type == DataType::s8 &&
+        rank() == send_to_ && call.root != send_to_)
       static_cast<char*>(call.receive.data)[call.receive.count / 2] ^= 1;
   }
 
  private:
   std::unique_ptr<Communicator> own_;
-  int to_;
+  int send_to_;
 };
 
 const auto plainly = [](Communicator& ranks) -> std::unique_ptr<Communicator> {

@@ -64,13 +64,13 @@ class StagedWorkload : public ::testing::Test {
     ASSAY_SKIP_WITHOUT_IMAGES();
     write_test_set(folder_, faulty_samples, 3);
   }
-  StagedSet staged(Communicator& ranks) const {
+  StagedSet make_staged(Communicator& ranks) const {
     return stage(folder_ / "train-", folder_ / "node{node}", {}, ranks);
   }
   static std::unique_ptr<Workload> workload(StagedSet set, Communicator& ranks) {
     const InputRun run = run_of_faulty(ranks.rank(), ranks.size());
     auto inner = input_workload(open_samples(set.data, {0, 5}), run, claims_of(run), ranks, {}, 0);
-    return staged_workload(std::move(inner), std::move(set), ranks);
+    return make_staged_workload(std::move(inner), std::move(set), ranks);
   }
   Folder folder_;
 };
@@ -79,7 +79,7 @@ TEST_F(StagedWorkload, ReadsTheCopyOfEachNode) {
   testing_fakes::on_threads(
       2,
       [&](Communicator& ranks) {
-        const auto staged_set = workload(staged(ranks), ranks);
+        const auto staged_set = workload(make_staged(ranks), ranks);
         EXPECT_TRUE(staged_set->verify_before().passed);
         run_once(*staged_set);
         expect_audits_pass(*staged_set);
@@ -93,7 +93,7 @@ TEST_F(StagedWorkload, ReadsTheCopyOfEachNode) {
 
 TEST_F(StagedWorkload, AStagingThatReadTwiceFailsTheRow) {
   testing_fakes::on_threads(1, [&](Communicator& ranks) {
-    StagedSet set = staged(ranks);
+    StagedSet set = make_staged(ranks);
     set.cost.read_bytes *= 2;
     const Verification checked = workload(std::move(set), ranks)->verify_before();
     EXPECT_FALSE(checked.passed);
@@ -106,7 +106,7 @@ TEST_F(StagedWorkload, AByteThatChangesOnOneNodeFailsAllRanks) {
   testing_fakes::on_threads(
       3,
       [&](Communicator& ranks) {
-        StagedSet set = staged(ranks);
+        StagedSet set = make_staged(ranks);
         const auto staged_set = workload(std::move(set), ranks);
         EXPECT_TRUE(staged_set->verify_before().passed);
         run_once(*staged_set);

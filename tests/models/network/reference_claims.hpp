@@ -39,16 +39,16 @@ inline TrainerSettings claimed_settings(const Settings& claims, const std::strin
 }
 
 /// A trainer that does something else than claims say.
-struct Falsified {
+struct Falsification {
   const char* what;
   Settings claims;  ///< in addition to small_claims()
   std::function<void(TrainerSettings&, double& rate)> change;
 };
 
-inline std::vector<Falsified> falsified_trainers() {
+inline std::vector<Falsification> falsified_trainers() {
   const auto of = [](const char* what, const Settings& claims,
                      std::function<void(TrainerSettings&, double&)> change) {
-    return Falsified{what, claims, std::move(change)};
+    return Falsification{what, claims, std::move(change)};
   };
   return {
       of("no momentum", {}, [](TrainerSettings& s, double&) { s.learning.momentum = 0; }),

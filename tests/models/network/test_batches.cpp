@@ -33,7 +33,7 @@ std::vector<Copy> take(Batches& batches, int count) {
 
 TEST(ResidentBatch, IsThatOfTheRank) {
   for (const int rank : {0, 3}) {
-    const auto batches = resident_batch({10, photograph(8), 7}, share_of(6, rank, 4));
+    const auto batches = make_resident_batch({10, photograph(8), 7}, share_of(6, rank, 4));
     const Values values =
         Values(Values::Kind::mantissa, 7, "images", DataType::fp32, 0).of_rank(rank);
     const Copy first = copy_of(batches->next());
@@ -52,8 +52,8 @@ TEST(ResidentBatch, IsThatOfTheRank) {
     EXPECT_EQ(second.step, 1);
     EXPECT_EQ(second.count, 6);
   }
-  EXPECT_EQ(resident_batch({}, share_of(256))->steps(), 5004);
-  EXPECT_EQ(resident_batch({10, photograph(8), 7, 5}, share_of(6))->steps(), 1);
+  EXPECT_EQ(make_resident_batch({}, share_of(256))->steps(), 5004);
+  EXPECT_EQ(make_resident_batch({10, photograph(8), 7, 5}, share_of(6))->steps(), 1);
 }
 
 TEST(LearnableBatches, EverySampleComesOnceAnEpochOverAllRanks) {
@@ -161,7 +161,7 @@ void expect_restarts(const std::function<std::unique_ptr<Batches>()>& make, int 
 }
 
 TEST(Batches, ContinueFromTheirState) {
-  expect_restarts([] { return resident_batch({10, photograph(8), 7, 40}, share_of(6)); }, 15);
+  expect_restarts([] { return make_resident_batch({10, photograph(8), 7, 40}, share_of(6)); }, 15);
   expect_restarts([] { return learnable_batches(small_images(), 22, share_of(4)); }, 12);
   expect_restarts([] { return learnable_batches(small_images(), 22, share_of(4, 1, 2, false)); },
                   8);
@@ -212,7 +212,7 @@ TEST(Batches, WhatCannotBeMadeIsRefused) {
   EXPECT_SAYS(refused(4, share_of(0)), "a batch of 0");
   EXPECT_SAYS(refused(4, share_of(1, 2, 2)), "rank 2 of 2");
   EXPECT_SAYS(fixture::message_of([] {
-                resident_batch({0, photograph(8), 1}, share_of(4));
+                make_resident_batch({0, photograph(8), 1}, share_of(4));
               }),
               "of 0 samples");
 }

@@ -64,7 +64,7 @@ TEST(CheckedSteps, TellThatNoScaleHelps) {
     of.loss_scale = parse_loss_scale("--loss-scale", "dynamic:1");
     const auto trainer = made(of, *alone);
     load_random(*trainer, 5);
-    for (int i = 0; i < 20 && !trainer->loss_scale().diverged(); ++i) trainer->step(1000);
+    for (int i = 0; i < 20 && !trainer->loss_scale().has_diverged(); ++i) trainer->step(1000);
     const Verification found = CheckedSteps(*trainer, *alone, 1000).make("in a test");
     EXPECT_FALSE(found.passed);
     EXPECT_NE(found.reason.find("not finite even at a loss scale of 1"), std::string::npos)

@@ -42,7 +42,7 @@ TEST(ClaimedRate, AgreesWithTheSchedulesOfTrainings) {
     for (const char* decay : {"constant", "cosine", "step:0.1:4+6+8", "poly:2", "poly:1.5:0.001"}) {
       const ClaimedRate claimed(claims(decay, warmup), 7);
       const Schedule schedule(
-          {scaled_rate(0.1, 192), 7 * std::stoll(warmup), 70, 7, parse_decay("--schedule", decay)});
+          {scale_rate(0.1, 192), 7 * std::stoll(warmup), 70, 7, parse_decay("--schedule", decay)});
       for (std::int64_t step = 0; step <= 70; ++step) {
         const double rate = schedule.rate(step);
         EXPECT_TRUE(ClaimedRate::agrees(rate, claimed.at(step))) << decay << " " << step;

@@ -139,7 +139,7 @@ TEST(Convergence, DivergenceIsNoResult) {
 std::string diverged(Session& run) {
   try {
     run.train();
-  } catch (const Diverged& why) {
+  } catch (const Divergence& why) {
     return why.what();
   }
   return "went on";

@@ -87,7 +87,7 @@ TEST(Lag, IsSgdWithDelayedGradients) {
     for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i) check.nodes.insert(i);
     trainer->step(rates[step], &check);
     EXPECT_TRUE(check.verification.passed) << check.verification.reason;
-    EXPECT_EQ(trainer->updated(), step > 0);
+    EXPECT_EQ(trainer->has_updated(), step > 0);
     const std::vector<double> is = weights_of(*trainer);
     if (step == 0) {
       EXPECT_EQ(is, begin);  // nothing waits for an update
@@ -182,7 +182,7 @@ TEST(Lag, InitialiseForgetsGradients) {
   const std::vector<double> begin = weights_of(*trainer);
   trainer->step(0.01);
   EXPECT_EQ(weights_of(*trainer), begin);
-  EXPECT_FALSE(trainer->updated());
+  EXPECT_FALSE(trainer->has_updated());
 }
 
 /// The tensor that the update reads is compared with the gradients before the step: here it is the
@@ -253,13 +253,13 @@ TEST(Lag, GradientsThatOverflowAreSkipped) {
   concerns.add(*trainer);
   EXPECT_TRUE(concerns.metrics().empty());
   EXPECT_FALSE(trainer->lowered());
-  EXPECT_TRUE(trainer->overflowed()) << "the next step will be skipped";
+  EXPECT_TRUE(trainer->has_overflowed()) << "the next step will be skipped";
   const double scales[] = {8388608, 8388608, 4194304, 4194304};
   for (const double scale : scales) {
     trainer->step(0.01);
     concerns.add(*trainer);
     EXPECT_TRUE(trainer->lowered());
-    EXPECT_TRUE(trainer->overflowed());
+    EXPECT_TRUE(trainer->has_overflowed());
     EXPECT_EQ(trainer->loss_scale().scale(), scale);
     EXPECT_EQ(weights_of(*trainer), begin);
   }

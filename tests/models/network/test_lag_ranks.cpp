@@ -217,7 +217,7 @@ TEST(LagRanks, AgreeWhetherGradientsOverflowed) {
       load_random(*trainer, 1);
       if (lag > 0) {
         trainer->step(0.01);
-        EXPECT_TRUE(trainer->overflowed());
+        EXPECT_TRUE(trainer->has_overflowed());
       }
       EXPECT_THROW(trainer->step(0.01), CaseError);
     }

@@ -53,7 +53,7 @@ TEST(LossScale, HalvesAndDoublesAsPyTorch) {
   EXPECT_EQ(scale.scale(), 1024);
   EXPECT_EQ(scale.steps(), 10);
   EXPECT_EQ(scale.skipped(), 2);
-  EXPECT_FALSE(scale.diverged());
+  EXPECT_FALSE(scale.has_diverged());
 }
 
 TEST(LossScale, StaysWithinItsBounds) {
@@ -62,10 +62,10 @@ TEST(LossScale, StaysWithinItsBounds) {
   EXPECT_EQ(scale.scale(), 16777216);
   for (int i = 0; i < 24; ++i) scale.update(false);
   EXPECT_EQ(scale.scale(), 1);
-  EXPECT_FALSE(scale.diverged());
+  EXPECT_FALSE(scale.has_diverged());
   scale.update(false);
   EXPECT_EQ(scale.scale(), 1);
-  EXPECT_TRUE(scale.diverged());
+  EXPECT_TRUE(scale.has_diverged());
 }
 
 /// Gradients that were made before the scale changed, as with a lag.
@@ -86,9 +86,9 @@ TEST(LossScale, WhatAnOlderScaleHasMadeIsJudgedByThatOne) {
   LossScale low = loss_scale("dynamic:2:1");
   low.update(false, 2);
   low.update(false, 2);
-  EXPECT_FALSE(low.diverged());
+  EXPECT_FALSE(low.has_diverged());
   low.update(false, 1);
-  EXPECT_TRUE(low.diverged());
+  EXPECT_TRUE(low.has_diverged());
 }
 
 TEST(LossScale, AFixedOneStays) {
@@ -100,11 +100,11 @@ TEST(LossScale, AFixedOneStays) {
   EXPECT_FALSE(fixed.update(false));
   EXPECT_EQ(fixed.scale(), 64);
   EXPECT_EQ(fixed.skipped(), 1);
-  EXPECT_FALSE(fixed.diverged());
-  EXPECT_FALSE(none.diverged());
+  EXPECT_FALSE(fixed.has_diverged());
+  EXPECT_FALSE(none.has_diverged());
   EXPECT_FALSE(none.update(false));
   EXPECT_EQ(none.scale(), 1);
-  EXPECT_TRUE(none.diverged());
+  EXPECT_TRUE(none.has_diverged());
 }
 
 TEST(LossScale, OneThatSkipsForeverIsStuck) {
@@ -119,10 +119,10 @@ TEST(LossScale, OneThatSkipsForeverIsStuck) {
   for (LossScale* const one : {&fixed, &continued}) {
     one->update(false);
     EXPECT_TRUE(one->stuck());
-    EXPECT_FALSE(one->diverged());
+    EXPECT_FALSE(one->has_diverged());
   }
   // With a lag each scale is judged twice.
-  while (!dynamic.diverged()) {
+  while (!dynamic.has_diverged()) {
     const double before = dynamic.scale();
     for (int i = 0; i < 2; ++i) dynamic.update(false, before);
   }

@@ -76,7 +76,7 @@ TEST(MixedTrainer, EmulatedArithmeticIsWide) {
     const Executor& executor = trainer->executor();
     for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i) {
       if (executor.graph().nodes[i].problem->flops() == 0) continue;
-      const std::string compute = executor.executed(i).compute;
+      const std::string compute = executor.execution(i).compute;
       EXPECT_TRUE(compute == "fp32" || compute == "fp64")
           << executor.graph().nodes[i].text() << ": " << compute;
     }
@@ -201,7 +201,7 @@ TEST(MixedTrainer, WhatIsNotComputedIsNotForgiven) {
     EXPECT_EQ(trainer->lowered(), lowered);
     EXPECT_GT(trainer->counts()[0], 0);
   }
-  EXPECT_TRUE(trainer->loss_scale().diverged());
+  EXPECT_TRUE(trainer->loss_scale().has_diverged());
 }
 
 TEST(MixedTrainer, CountsWhatNarrowNumbersLose) {

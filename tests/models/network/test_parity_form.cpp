@@ -17,7 +17,7 @@ namespace test_parity_form {
 constexpr double all = 1e300;
 
 Network network(const std::string& descriptor) {
-  const NamedNetwork of = named_network(descriptor);
+  const NamedNetwork of = find_named_network(descriptor);
   return of.family->network(of.family->canonical(of.fields));
 }
 

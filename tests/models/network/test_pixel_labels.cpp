@@ -57,7 +57,7 @@ TEST(PixelLabels, AComparisonWithFp64HasThoseOfTheSyntheticBatch) {
   settings.batch = 3;
   const auto trainer = network_test::made(settings, *alone);
   load_random(*trainer, settings.seed);
-  const auto batches = resident_batch(
+  const auto batches = make_resident_batch(
       {3, network_test::small_pixels, settings.seed, 3, Labels::per_pixel}, {3, 0, 1, true, 1});
   const std::vector<double> labels = read_values(trainer->executor(), trainer->graph().labels);
   const std::span<const std::int64_t> expected = batches->next().labels;
@@ -208,7 +208,7 @@ TEST(PixelLabels, LabelsThatAreShiftedByAPixelAreFound) {
 TEST(PixelLabels, TheBatchInMemoryIsJudged) {
   ResidentSettings settings{3, shape, 7};
   settings.labels = Labels::per_pixel;
-  const auto batches = resident_batch(settings, {4, 0, 1, true, 7});
+  const auto batches = make_resident_batch(settings, {4, 0, 1, true, 7});
   Batch batch = batches->next();
   const BatchOracle oracle = oracle_of("synthetic");
   EXPECT_EQ(oracle.fault(batch, true), "");

@@ -18,7 +18,7 @@ struct Prepared {
   TrainingRun run;
 };
 
-Prepared prepared() {
+Prepared prepare_table() {
   const std::map<std::string, std::vector<std::string>> flags{
       {"problem", {"d18w8s32c10"}}, {"batch", {"4"}}, {"threads", {"1"}}, {"backend", {"native"}}};
   Prepared all{expand(resnet50_benchmark(), flags, network_test::plugins()).at(0).settings, {}};
@@ -31,7 +31,7 @@ Prepared prepared() {
 }
 
 TEST(PreparedAsClaimed, ARightPreparationPasses) {
-  const Prepared all = prepared();
+  const Prepared all = prepare_table();
   EXPECT_NO_THROW(expect_training(all.run, all.claims));
 }
 
@@ -68,7 +68,7 @@ TEST(PreparedAsClaimed, EverythingElseIsFound) {
       {"schedule", [](TrainingRun& run) { run.convergence.decay.kind = Decay::Kind::constant; }},
       {"unreached", [](TrainingRun& run) { run.keep_unreached = true; }}};
   for (const auto& [what, change] : changes) {
-    Prepared all = prepared();
+    Prepared all = prepare_table();
     change(all.run);
     try {
       expect_training(all.run, all.claims);

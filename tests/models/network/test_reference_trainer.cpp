@@ -93,7 +93,7 @@ ReferenceNetwork defined_network(const Settings& claims) {
   return reference_resnet(shape.depth, shape.width, shape.image, shape.classes);
 }
 
-Trained trained_by_reference(const Settings& claims, const Data& data, double last_norm = 1) {
+Trained train_by_reference(const Settings& claims, const Data& data, double last_norm = 1) {
   Trained found;
   ReferenceTrainer trainer(defined_network(claims), ReferenceClaims(claims),
                            {.seed = 3, .last_norm = last_norm});
@@ -143,7 +143,7 @@ double difference(const Settings& claims, double last_norm = 1) {
   TrainerSettings settings = claimed_settings(claims, "reference", Precision::fp64);
   settings.learning.last_norm = last_norm;
   return difference(trained_by_product(settings, ReferenceClaims(claims).rate, data),
-                    trained_by_reference(claims, data, last_norm));
+                    train_by_reference(claims, data, last_norm));
 }
 
 TEST(ReferenceTrainer, TheTrainerLearnsTheSame) {
@@ -180,7 +180,7 @@ TEST(ReferenceTrainer, ATrainerThatDoesSomethingElseDiffers) {
     double rate = ReferenceClaims(claims).rate;
     change(settings, rate);
     EXPECT_GT(
-        difference(trained_by_product(settings, rate, data), trained_by_reference(claims, data)),
+        difference(trained_by_product(settings, rate, data), train_by_reference(claims, data)),
         1e-5)
         << what << " instead of " << claims.at("optimizer");
   }

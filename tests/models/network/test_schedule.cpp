@@ -87,9 +87,9 @@ TEST(Schedule, CosineAndPolynomialEndWhereTheyShould) {
 }
 
 TEST(Schedule, RatesScaleWithTheBatch) {
-  EXPECT_EQ(scaled_rate(0.1, 256), 0.1);
-  EXPECT_EQ(scaled_rate(0.1, 8192), 3.2);
-  EXPECT_EQ(scaled_rate(0.1, 64), 0.025);
+  EXPECT_EQ(scale_rate(0.1, 256), 0.1);
+  EXPECT_EQ(scale_rate(0.1, 8192), 3.2);
+  EXPECT_EQ(scale_rate(0.1, 64), 0.025);
 }
 
 TEST(Schedule, WhatIsNoScheduleIsRefused) {

@@ -20,12 +20,12 @@ namespace test_scores {
 
 TEST(ClaimedError, ByHand) {
   const std::vector<double> x{1, 2, 3}, t{1, 0, -1}, equal{5, 5, 5};
-  EXPECT_NEAR(claimed_error(x, t, 0).loss.value, 20.0 / 3, 1e-15);
-  EXPECT_NEAR(claimed_error(x, t, 0).correlation.value, -1, 1e-15);
-  EXPECT_EQ(claimed_error(x, equal, 0).correlation.value, 0);
-  EXPECT_EQ(claimed_error(equal, t, 0).correlation.value, 0);
+  EXPECT_NEAR(compute_claimed_error(x, t, 0).loss.value, 20.0 / 3, 1e-15);
+  EXPECT_NEAR(compute_claimed_error(x, t, 0).correlation.value, -1, 1e-15);
+  EXPECT_EQ(compute_claimed_error(x, equal, 0).correlation.value, 0);
+  EXPECT_EQ(compute_claimed_error(equal, t, 0).correlation.value, 0);
   const std::vector<double> far{1e8 + 1, 1e8 + 2, 1e8 + 4}, near{1, 2, 4};
-  EXPECT_NEAR(claimed_error(far, near, 0).correlation.value, 1, 1e-12);
+  EXPECT_NEAR(compute_claimed_error(far, near, 0).correlation.value, 1, 1e-12);
 }
 
 /// A trainer of a small P1B1 that has run on a batch of learnable data.
@@ -39,7 +39,7 @@ struct Autoencoder {
                   {"accumulate", "1"},          {"ranks", "1"},           {"trial", "0"}};
 
   explicit Autoencoder(Precision precision) {
-    const NamedNetwork of = named_network("candle-p1b1");
+    const NamedNetwork of = find_named_network("candle-p1b1");
     TrainerSettings settings = network_test::small_settings("native");
     settings.network = of.family->network("i40w24n8");
     settings.precision = precision;
@@ -110,7 +110,7 @@ TEST(EvaluationOracle, JudgesCorrelations) {
 }
 
 TEST(P1b1, HasTheOriginalsParametersAndWork) {
-  const NamedNetwork of = named_network("candle-p1b1");
+  const NamedNetwork of = find_named_network("candle-p1b1");
   const Network network = of.family->network(of.family->canonical(of.fields));
   const Graph graph = training_graph(network, 100, Precision::fp32, {});
   std::int64_t parameters = 0;

@@ -155,7 +155,7 @@ TEST(Trainer, AStepTimedByNodesIsAStep) {
   Trainer::State state;
   trainer->save(state);
   trainer->swap_state(begin);
-  const std::vector<double> seconds = trainer->timed_step(0.01);
+  const std::vector<double> seconds = trainer->time_step(0.01);
   EXPECT_LT(trainer->difference(state).relative, 1e-5);
   ASSERT_EQ(seconds.size(), trainer->graph().nodes.size());
   for (const double of_node : seconds) EXPECT_GT(of_node, 0);
@@ -247,7 +247,7 @@ TEST(Trainer, MeasuredChoicesComputeTheSame) {
   const auto trainer = made(settings, *alone);
   load_random(*trainer, 5);
   trainer->prepare();
-  settings.executor.chosen = trainer->executor().chosen();
+  settings.executor.chosen = trainer->executor().list_chosen();
   const Verification found = compare_with_reference(settings, plugins());
   EXPECT_TRUE(found.passed) << found.reason;
 }

@@ -375,7 +375,7 @@ TEST(TrainingCheckpointDeathTest, ARequestOfTheLastStepIsObeyed) {
   const Convergence made = rest.train();
   ASSERT_EQ(made.epochs.size(), 1U);
   EXPECT_EQ(made.steps, 0);
-  EXPECT_FALSE(made.epochs.front().trained());
+  EXPECT_FALSE(made.epochs.front().has_steps());
   EXPECT_TRUE(made.epochs.front().evaluation);
   EXPECT_GT(made.epochs.front().seconds, 0);
   std::filesystem::remove(file);

@@ -87,7 +87,7 @@ TEST(TrainingWorkload, MemoryDoesNotDependOnTheCaseBefore) {
     ASSERT_EQ(outcome.status, "ok") << outcome.reason;
     const auto peak = outcome.metrics.find("peak_memory_bytes");
     if (peak == outcome.metrics.end()) continue;  // not known: an allocator that keeps all
-    EXPECT_GE(peak->second.value, static_cast<double>(outcome.executed->workspace_bytes));
+    EXPECT_GE(peak->second.value, static_cast<double>(outcome.execution->workspace_bytes));
   }
 }
 

@@ -24,7 +24,7 @@ using network_test::plugins;
 
 TrainingRun run_of(const std::string& network, const std::string& way, std::int64_t passes,
                    Precision precision = Precision::fp32) {
-  const NamedNetwork named = named_network(network);
+  const NamedNetwork named = find_named_network(network);
   TrainingRun run;
   run.trainer = network_test::small_settings("native");
   run.trainer.network = named.family->network(named.family->canonical(named.fields));
@@ -83,7 +83,7 @@ void expect_plain_accumulation(const TrainingRun& run, int stages, bool tags = t
         pipeline.make(0, 2, false);
         for (std::int64_t step = 2; step < 5; ++step) {
           pipeline.way->poison();
-          const MadeSteps made = pipeline.make(step, 1, true);
+          const StepTotals made = pipeline.make(step, 1, true);
           double images = made.images, flops = made.flops;
           RankCalls(ranks).sum(std::span(&images, 1));
           RankCalls(ranks).sum(std::span(&flops, 1));
@@ -121,7 +121,7 @@ TEST(PipelineWay, GroupsMakeTheStepsOfOneRankWithAllSamples) {
       testing_fakes::on_threads(4, [&](Communicator& ranks) {
         Pipeline pipeline(run_of(network, "pipeline:2*sync", passes), ranks);
         for (std::int64_t step = 0; step < 3; ++step) {
-          const MadeSteps made = pipeline.make(step, 1, true);
+          const StepTotals made = pipeline.make(step, 1, true);
           double images = made.images;
           RankCalls(ranks).sum(std::span(&images, 1));
           EXPECT_EQ(images, static_cast<double>(2 * passes * pipeline.run.trainer.batch));

@@ -99,7 +99,7 @@ TEST(Servers, AlsoInOtherPrecisionsAndByOtherRules) {
 /// Each worker has masks of its own.
 TEST(Servers, AlsoWithDropout) {
   TrainingRun run = run_of("async");
-  const NamedNetwork dropping = named_network("mlp:w32p25c5");
+  const NamedNetwork dropping = find_named_network("mlp:w32p25c5");
   run.trainer.network = dropping.family->network(dropping.fields);
   run.data.input = run.trainer.network.input;
   ASSERT_NE(training_graph(run.trainer.network, 4, Precision::fp32, {}).passes, Graph::none);

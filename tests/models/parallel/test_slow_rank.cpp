@@ -26,7 +26,7 @@ constexpr int steps_of_test = 3, ranks_of_test = 2;
 class Giving final : public ForwardingCommunicator {
  public:
   Giving(Communicator& under, std::atomic<int>& given, bool slow)
-      : ForwardingCommunicator(under), given_(given), slow_(slow) {}
+      : ForwardingCommunicator(under), calls_(given), slow_(slow) {}
   void run(const Call& call, Stream& stream) override {
     give();
     under().run(call, stream);
@@ -43,15 +43,15 @@ class Giving final : public ForwardingCommunicator {
  private:
   void give() {
     if (slow_) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    ++given_;
+    ++calls_;
   }
 
-  std::atomic<int>& given_;
+  std::atomic<int>& calls_;
   const bool slow_;
 };
 
 TrainingRun run_of(const std::string& way) {
-  const NamedNetwork named = named_network("mlp:i64w32l3c10");
+  const NamedNetwork named = find_named_network("mlp:i64w32l3c10");
   TrainingRun run;
   run.trainer = network_test::small_settings("native");
   run.trainer.network = named.family->network(named.family->canonical(named.fields));

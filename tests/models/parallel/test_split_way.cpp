@@ -26,7 +26,7 @@ using network_test::difference;
 using network_test::plugins;
 
 Network network_of(const std::string& name) {
-  const NamedNetwork named = named_network(name);
+  const NamedNetwork named = find_named_network(name);
   return named.family->network(named.family->canonical(named.fields));
 }
 
@@ -121,7 +121,7 @@ void expect_right(const TrainingRun& run, int count, double tolerance) {
     split.make(0, 2, false);
     for (std::int64_t step = 2; step < 4; ++step) {
       split.way->poison();
-      const MadeSteps made = split.make(step, 1, true);
+      const StepTotals made = split.make(step, 1, true);
       double sums[] = {made.images, made.flops, made.batches};
       RankCalls(ranks).sum(sums);
       const auto passes = groups * static_cast<double>(run.trainer.accumulate);
@@ -230,7 +230,7 @@ TEST(SplitWay, AStepIsSkippedOnAllRanks) {
 }
 
 std::set<std::string> plan(const std::string& network, int ranks) {
-  return divided_layers(gradient_graph(network_of(network), 1, Precision::fp32, {}), ranks);
+  return list_divided_layers(gradient_graph(network_of(network), 1, Precision::fp32, {}), ranks);
 }
 
 TEST(SplitWay, EachBlockHasOnePair) {

@@ -27,14 +27,14 @@ Graph pass_of(const Network& network, Precision precision = Precision::fp32,
 }
 
 std::vector<Stage> stages_of(const Graph& pass, int count, bool accumulates = true) {
-  auto cuts = balanced_cuts(pass, count);
+  auto cuts = balance_cuts(pass, count);
   if (const auto* const refusal = std::get_if<Unsupported>(&cuts))
     throw std::runtime_error(refusal->reason);
   return stages_between(pass, std::get<std::vector<StageCut>>(cuts), {}, accumulates);
 }
 
 Network named(const std::string& text) {
-  const NamedNetwork found = named_network(text);
+  const NamedNetwork found = find_named_network(text);
   return found.family->network(found.family->canonical(found.fields));
 }
 
@@ -102,7 +102,7 @@ TEST(StageGraph, LargestStageIsTheSmallestThatPlacesAllow) {
 }
 
 TEST(StageGraph, TooManyStagesAreRefusedByTheNumberOfPlaces) {
-  const auto cuts = balanced_cuts(pass_of(named("mlp:i64w32l2c10")), 9);
+  const auto cuts = balance_cuts(pass_of(named("mlp:i64w32l2c10")), 9);
   ASSERT_TRUE(std::holds_alternative<Unsupported>(cuts));
   EXPECT_NE(std::get<Unsupported>(cuts).reason.find("only 4 places"), std::string::npos);
 }

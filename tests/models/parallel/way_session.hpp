@@ -29,17 +29,17 @@ struct WaySession {
     way->begin();
   }
   /// `judged`: the last steps of them, as many as a timed run has, or all of fewer.
-  MadeSteps make(std::int64_t first, std::int64_t steps, bool judged, double rate = 0.01) {
+  StepTotals make(std::int64_t first, std::int64_t steps, bool judged, double rate = 0.01) {
     const std::int64_t last = judged ? std::min(steps, steps_of_run(run.parallel)) : 0;
     const auto range = [&](std::int64_t from, std::int64_t count, bool is_judged) {
       return way->make(
           {0, from, std::vector<double>(static_cast<std::size_t>(count), rate), is_judged});
     };
-    MadeSteps made;
+    StepTotals made;
     if (steps > last) made = range(first, steps - last, false);
     if (!judged) return made;
     way->prepare_judge();
-    const MadeSteps more = range(first + steps - last, last, true);
+    const StepTotals more = range(first + steps - last, last, true);
     made.images += more.images;
     made.flops += more.flops;
     made.losses += more.losses;

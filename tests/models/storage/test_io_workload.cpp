@@ -279,9 +279,9 @@ TEST_F(IoWorkloadTest, BytesThatAreNotSyncedAreToldFromSyncedOnes) {
   const FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT, 0666));
   const std::vector<char> bytes(1 << 20, 'x');
   ASSERT_EQ(::write(out.number(), bytes.data(), bytes.size()), std::ssize(bytes));
-  const double unsynced = unwritten_bytes(file);
+  const double unsynced = count_unwritten_bytes(file);
   ASSERT_EQ(::fsync(out.number()), 0);
-  EXPECT_EQ(unwritten_bytes(file), 0);
+  EXPECT_EQ(count_unwritten_bytes(file), 0);
   if (unsynced == 0) GTEST_SKIP() << "a kernel without cachestat(2)";
   EXPECT_EQ(unsynced, 1 << 20);
 }

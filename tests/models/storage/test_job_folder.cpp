@@ -103,10 +103,10 @@ TEST(Contents, AreAFunctionOfTheirPlace) {
 }
 
 TEST(IoProblem, FieldsAreThoseOfTheOperation) {
-  EXPECT_EQ(to_text(completed(parse_io("mb5n7kib16"), IoKind::write)), "mb5");
-  EXPECT_EQ(to_text(completed(parse_io("mb5n7kib16"), IoKind::metadata)), "n7");
-  EXPECT_EQ(to_text(completed(parse_io("kib16_mb5"), IoKind::random)), "mb5n1000kib16");
-  EXPECT_EQ(to_text(completed(parse_io("n3"), IoKind::read)), "mb100");
+  EXPECT_EQ(to_text(complete_size(parse_io("mb5n7kib16"), IoKind::write)), "mb5");
+  EXPECT_EQ(to_text(complete_size(parse_io("mb5n7kib16"), IoKind::metadata)), "n7");
+  EXPECT_EQ(to_text(complete_size(parse_io("kib16_mb5"), IoKind::random)), "mb5n1000kib16");
+  EXPECT_EQ(to_text(complete_size(parse_io("n3"), IoKind::read)), "mb100");
   for (const char* wrong : {"", "mb0", "kib3", "kib129", "mb1mb2", "gb1", "mb1e9"})
     EXPECT_NE(refusal_of([&] { parse_io(wrong); }), "") << wrong;
   const IoProblem random(IoKind::random, parse_io("mb5n7kib16"), 3);

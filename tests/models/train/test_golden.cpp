@@ -26,7 +26,7 @@ json golden(const std::string& name) {
 }
 
 Network network_of(const std::string& descriptor) {
-  const NamedNetwork of = named_network(descriptor);
+  const NamedNetwork of = find_named_network(descriptor);
   return of.family->network(of.family->canonical(of.fields));
 }
 

@@ -19,7 +19,7 @@
 namespace cheating {
 
 using assay::Device;
-using assay::Executed;
+using assay::Execution;
 using assay::Operation;
 using assay::Options;
 using assay::Result;
@@ -178,14 +178,14 @@ class CheatingOperation final : public Operation {
       scale(*find("diff_weights"), NAN);
   }
 
-  Executed executed() const override {
-    Executed executed = inner_->executed();
+  Execution execution() const override {
+    Execution execution = inner_->execution();
     if (coarse_) {
-      executed.algorithm = "winograd";
-      executed.tile = 8;
+      execution.algorithm = "winograd";
+      execution.tile = 8;
     }
-    if (cheat_ == "claims_parts") executed.numbers["partial_sums"] = 32;
-    return executed;
+    if (cheat_ == "claims_parts") execution.numbers["partial_sums"] = 32;
+    return execution;
   }
 
  private:

@@ -68,7 +68,7 @@ class FaultyOperation final : public Operation {
     stream.wait();
     for (Tensor* const tensor : outputs()) spoil(device_, *tensor, fault_);
   }
-  assay::Executed executed() const override { return inner_->executed(); }
+  assay::Execution execution() const override { return inner_->execution(); }
 
  private:
   std::vector<Tensor*> outputs() const {

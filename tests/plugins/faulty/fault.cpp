@@ -124,7 +124,7 @@ void spoil(assay::Device& device, assay::Tensor& output, Fault fault) {
 Flips::Flips()
     : random_(std::stoull(environment("ASSAY_FAULT_SEED", "1"))),
       every_(std::stod(environment("ASSAY_FAULT_EVERY", "1000"))),
-      from_(std::stod(environment("ASSAY_FAULT_FROM", "0"))),
+      first_second_(std::stod(environment("ASSAY_FAULT_FROM", "0"))),
       when_(environment("ASSAY_FAULT_WHEN", "")) {}
 
 bool Flips::holds() const {
@@ -144,8 +144,8 @@ bool Flips::holds() const {
 }
 
 bool Flips::now() {
-  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - made_;
-  if (age.count() < from_) return false;
+  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - start_;
+  if (age.count() < first_second_) return false;
   return std::uniform_real_distribution<>(0, 1)(random_) < 1 / every_ && holds();
 }
 

@@ -60,9 +60,9 @@ class Flips {
  private:
   bool holds() const;
   std::mt19937_64 random_;
-  double every_, from_;
+  double every_, first_second_;
   std::string when_;
-  std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 /// Rounds all elements to bf16.
 void degrade(assay::Device& device, assay::Tensor& input);

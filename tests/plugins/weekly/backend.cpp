@@ -97,7 +97,7 @@ class ModelledOperation final : public Operation {
     inner_->run(stream);
     stream_.advance(seconds_ * std::uniform_real_distribution<>(0.998, 1.002)(random_));
   }
-  assay::Executed executed() const override { return inner_->executed(); }
+  assay::Execution execution() const override { return inner_->execution(); }
 
  private:
   std::unique_ptr<Operation> inner_;

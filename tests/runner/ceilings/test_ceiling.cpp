@@ -64,7 +64,7 @@ LayerTime layer_of(const std::string& name, double seconds, double flops, double
   layer.operation = "conv";
   layer.problem = "mb1";
   layer.backend = "native";
-  layer.executed.algorithm = name.starts_with("winograd") ? "winograd" : "direct";
+  layer.execution.algorithm = name.starts_with("winograd") ? "winograd" : "direct";
   layer.seconds = seconds;
   layer.flops = flops;
   layer.bytes = bytes;

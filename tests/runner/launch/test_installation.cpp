@@ -30,17 +30,17 @@ class Installation : public testing::Test {
     std::ofstream(folder_ / name) << text;
   }
   json hash() {
-    return read_installation(checked_executable_folder(folder_.string(), "--confirm")).hash;
+    return read_installation(check_executable_folder(folder_.string(), "--confirm")).hash;
   }
   fs::path folder_ =
       fs::path(testing::TempDir()) / ("assay-installation-" + std::to_string(getpid()));
 };
 
 TEST_F(Installation, IsKnownByItsContent) {
-  EXPECT_EQ(checked_executable_folder(folder_.string(), "--confirm"), folder_ / "bin");
-  EXPECT_EQ(checked_executable_folder((folder_ / "bin" / "assay-conv").string(), "--confirm"),
+  EXPECT_EQ(check_executable_folder(folder_.string(), "--confirm"), folder_ / "bin");
+  EXPECT_EQ(check_executable_folder((folder_ / "bin" / "assay-conv").string(), "--confirm"),
             folder_ / "bin");
-  EXPECT_THROW(checked_executable_folder((folder_ / "lib").string(), "--confirm"), InputError);
+  EXPECT_THROW(check_executable_folder((folder_ / "lib").string(), "--confirm"), InputError);
   const json first = hash();
   EXPECT_EQ(hash(), first);
   write("lib/assay/libassay_x.so", "plugim");

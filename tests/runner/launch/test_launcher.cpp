@@ -133,14 +133,14 @@ TEST(LauncherAllocation, IsAskedFor) {
   Launcher::load("slurm").expect_allocation();
   unsetenv("SLURM_JOB_ID");
   setenv("LSB_HOSTS", "node1 node1 node2", 1);
-  EXPECT_EQ(Launcher::load("lsf").allocated_nodes("/tmp/none"),
+  EXPECT_EQ(Launcher::load("lsf").list_allocated_nodes("/tmp/none"),
             (std::vector<std::string>{"node1", "node2"}));
   unsetenv("LSB_HOSTS");
 }
 
 std::string why_no_nodes(const std::string& launcher) {
   try {
-    Launcher::load(launcher).allocated_nodes("/tmp/none");
+    Launcher::load(launcher).list_allocated_nodes("/tmp/none");
   } catch (const CaseError& error) {
     return error.what();
   }

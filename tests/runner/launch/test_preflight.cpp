@@ -123,12 +123,13 @@ TEST(PreFlight, FindsRanksThatCrowdTheirCores) {
 
 TEST(PreFlight, ReadsItsLinesAmongThoseOfALauncher) {
   const PlacedProcess one{"a", 3, 4, {0, 1}, {0}, {1}, "few", "none", "unknown"};
-  const auto found = placed_processes("srun: hello\n" + make_line(one) + "0: " + make_line(one) +
-                                      "assay-placement {\"host\"\n");
+  const auto found = read_placed_processes("srun: hello\n" + make_line(one) +
+                                           "0: " + make_line(one) + "assay-placement {\"host\"\n");
   ASSERT_EQ(found.size(), 2U) << "a torn line counts as a missing process";
   EXPECT_EQ(make_line(found[1]), make_line(one));
-  EXPECT_TRUE(placed_processes("assay-placement {}\n").empty());
-  EXPECT_TRUE(placed_processes("assay-placement {\"host\":\"a\",\"rank\":0,\"size\":1}\n").empty())
+  EXPECT_TRUE(read_placed_processes("assay-placement {}\n").empty());
+  EXPECT_TRUE(
+      read_placed_processes("assay-placement {\"host\":\"a\",\"rank\":0,\"size\":1}\n").empty())
       << "whoever leaves its faults out has not looked for them";
 }
 

@@ -19,8 +19,8 @@ std::string said(const std::string& name, const json& software, const std::strin
 
 TEST(SitesOfRuns, PlaceRanksOnNodes) {
   const Site site = Site::load("fugaku-like");
-  const auto placed = [&](const Given& given, bool suite_has_shapes = false) {
-    const Given made = site.applied(given, suite_has_shapes);
+  const auto placed = [&](const Arguments& given, bool suite_has_shapes = false) {
+    const Arguments made = site.apply(given, suite_has_shapes);
     EXPECT_EQ(read_value(made, "launcher"), "pjsub");
     return std::pair(read_value(made, "ranks-per-node").value_or(""),
                      read_value(made, "threads-per-rank").value_or(""));

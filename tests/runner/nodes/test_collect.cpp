@@ -40,8 +40,8 @@ class CollectTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   /// Each rank is on a node of its own, "threads0", "threads1", …
-  std::vector<Collected> collect_on(int ranks, bool prepare = false, int ranks_per_node = 1) {
-    std::vector<Collected> made(static_cast<std::size_t>(ranks));
+  std::vector<Collection> collect_on(int ranks, bool prepare = false, int ranks_per_node = 1) {
+    std::vector<Collection> made(static_cast<std::size_t>(ranks));
     on_threads(
         ranks,
         [&](Communicator& rank) {
@@ -72,19 +72,19 @@ TEST_F(CollectTest, AFolderThatCannotBeReadCostsItsNodeAlone) {
 TEST_F(CollectTest, EveryRankEndsWithTheSameCode) {
   put(local_ / "threads0" / "journal.jsonl", "0\n");
   put(local_ / "threads2" / "log" / "deep" / "a.txt", std::string(most_message_bytes + 1, 'x'));
-  for (const Collected& made : collect_on(3)) EXPECT_EQ(made.code, ExitCode::failed);
+  for (const Collection& made : collect_on(3)) EXPECT_EQ(made.code, ExitCode::failed);
   EXPECT_EQ(content_of(out_ / "threads0" / "journal.jsonl"), "0\n");
   EXPECT_EQ(content_of(out_ / "threads2" / "log" / "deep" / "a.txt").size(),
             most_message_bytes + 1);
   EXPECT_FALSE(fs::exists(out_ / "threads1"));
   put(local_ / "threads1" / "journal.jsonl", "1\n");
-  for (const Collected& made : collect_on(3)) EXPECT_EQ(made.code, ExitCode::ok);
+  for (const Collection& made : collect_on(3)) EXPECT_EQ(made.code, ExitCode::ok);
 }
 
 TEST_F(CollectTest, RanksOfOneHostAreRefused) {
   put(local_ / "threads0" / "journal.jsonl", "0\n");
-  const std::vector<Collected> made = collect_on(3, false, 2);
-  for (const Collected& each : made) EXPECT_EQ(each.code, ExitCode::usage);
+  const std::vector<Collection> made = collect_on(3, false, 2);
+  for (const Collection& each : made) EXPECT_EQ(each.code, ExitCode::usage);
   ASSERT_EQ(made[0].lines.size(), 1U);
   EXPECT_NE(made[0].lines[0].find("ranks 0, 1 are on one host"), std::string::npos);
   EXPECT_TRUE(made[1].lines.empty()) << "one rank tells it";
@@ -94,7 +94,7 @@ TEST_F(CollectTest, RanksOfOneHostAreRefused) {
 TEST_F(CollectTest, PreparingWritesNothingAndForgetsTheEndOfAnEarlierRun) {
   put(local_ / "threads1" / "journal.jsonl", "1\n");
   put(local_ / "threads1" / "end.txt", "ended\n");
-  for (const Collected& made : collect_on(2, true)) EXPECT_EQ(made.code, ExitCode::ok);
+  for (const Collection& made : collect_on(2, true)) EXPECT_EQ(made.code, ExitCode::ok);
   EXPECT_FALSE(fs::exists(local_ / "threads1" / "end.txt"));
   EXPECT_TRUE(fs::exists(local_ / "threads1" / "journal.jsonl"));
   EXPECT_FALSE(fs::exists(out_ / "threads1"));
@@ -103,7 +103,7 @@ TEST_F(CollectTest, PreparingWritesNothingAndForgetsTheEndOfAnEarlierRun) {
 TEST_F(CollectTest, ALinkIsLeftOutAndTold) {
   put(local_ / "threads0" / "journal.jsonl", "0\n");
   fs::create_symlink("/etc/passwd", local_ / "threads0" / "link");
-  const std::vector<Collected> made = collect_on(1);
+  const std::vector<Collection> made = collect_on(1);
   EXPECT_EQ(made[0].code, ExitCode::ok);
   EXPECT_FALSE(fs::exists(fs::symlink_status(out_ / "threads0" / "link")));
   EXPECT_NE(made[0].lines[0].find("left out on threads0: 1 links"), std::string::npos);

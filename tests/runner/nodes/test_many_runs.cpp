@@ -37,34 +37,34 @@ TEST_F(ManyRuns, ACommandThatHangsIsKilledAtItsLimit) {
 TEST_F(ManyRuns, ANodeThatDoesNotSayItsEndHasNoResult) {
   const fs::path node = folder_ / "n1";
   fs::create_directories(node);
-  EXPECT_FALSE(left_node(node, {}).result);
+  EXPECT_FALSE(read_node_remains(node, {}).result);
   fs::copy_file(fs::path(ASSAY_SOURCE_DIR) / "tests/golden/results/statistics_1.json",
                 node / "result.json");
-  const LeftRun without = left_node(node, {}, "/disk/n1");
+  const RunRemains without = read_node_remains(node, {}, "/disk/n1");
   EXPECT_FALSE(without.result);
   EXPECT_NE(without.missing.find("/disk/n1"), std::string::npos) << without.missing;
   std::ofstream(node / "end.txt") << "ended with exit code 0\n";
-  EXPECT_TRUE(left_node(node, {}).result);
+  EXPECT_TRUE(read_node_remains(node, {}).result);
 }
 
 TEST_F(ManyRuns, ARunSaysItsExitCode) {
   fs::create_directories(folder_);
-  EXPECT_EQ(ended_code(folder_), std::nullopt);
-  write_end(folder_, ended_with(6));
-  EXPECT_EQ(ended_code(folder_), ExitCode::incomparable);
+  EXPECT_EQ(read_end_code(folder_), std::nullopt);
+  write_end(folder_, make_end_text(6));
+  EXPECT_EQ(read_end_code(folder_), ExitCode::incomparable);
   write_end(folder_, "cannot be begun");
-  EXPECT_EQ(ended_code(folder_), std::nullopt);
-  EXPECT_EQ(before_run(folder_), Written());
+  EXPECT_EQ(read_end_code(folder_), std::nullopt);
+  EXPECT_EQ(prepare_folder_of_run(folder_), WriteTime());
   EXPECT_FALSE(fs::exists(folder_ / "end.txt"));
 }
 
-LeftRun run_of(const std::string& name, ExitCode code) {
+RunRemains run_of(const std::string& name, ExitCode code) {
   const fs::path file = fs::path(ASSAY_SOURCE_DIR) / "tests/golden/results/statistics_1.json";
   return {name, read_result(file), "", code};
 }
 
 TEST_F(ManyRuns, WhatSeveralRunsLeftOutIsListedOnce) {
-  std::vector<LeftRun> runs;
+  std::vector<RunRemains> runs;
   for (const char* name : {"n1", "n2", "n3", "n4", "n5"}) {
     runs.push_back(run_of(name, ExitCode::incomparable));
     runs.back().result->run.left_out = {"conv/late"};
@@ -83,7 +83,7 @@ TEST_F(ManyRuns, WhatSeveralRunsLeftOutIsListedOnce) {
 
 TEST_F(ManyRuns, ANodeBelowItsSitesCeilingIsNamed) {
   const Site site{.name = "mine", .ceilings = SiteCeilings{.memory_bytes_per_s = 1e12}};
-  LeftRun slow = run_of("n1", ExitCode::slower);
+  RunRemains slow = run_of("n1", ExitCode::slower);
   slow.result->run.brackets = nlohmann::json::parse(R"([{"reason": null, "rows": [{"status": "ok",
       "id": "stream", "benchmark": "stream", "setup_s": {}, "rates": {},
       "parameters": {"precision": "fp64"}, "problem": {"descriptor": "triad_n64", "bytes": 1e9},

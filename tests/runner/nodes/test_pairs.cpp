@@ -22,11 +22,11 @@ struct ToldOfPairs {
 ToldOfPairs told_of_pairs(int nodes,
                           const std::function<double(char, char, const std::string&)>& time,
                           const std::vector<std::string>& cases) {
-  std::vector<LeftRun> runs;
+  std::vector<RunRemains> runs;
   for (int i = 0; i < nodes; ++i)
     for (int j = i + 1; j < nodes; ++j) {
       const char first = static_cast<char>('a' + i), second = static_cast<char>('a' + j);
-      LeftRun run;
+      RunRemains run;
       run.name = std::string(1, first) + "+" + second;
       for (const std::string& id : cases) {
         if (time(first, second, id) == 0) continue;

@@ -40,15 +40,15 @@ class JournalCheck : public testing::Test {
                                                 {"threads", {1}}}})}});
     const std::string command = std::string(ASSAY_BUILD_DIR) + "/bin/assay run " + suite_.string() +
                                 " --out " + (folder_ / "run").string() + " >/dev/null 2>&1";
-    made_ = std::system(command.c_str()) == 0;
-    if (!made_) return;
+    is_recorded_ = std::system(command.c_str()) == 0;
+    if (!is_recorded_) return;
     events_ = read_journal(folder_ / "run" / "journal.jsonl");
     events_.push_back({{"event", "bracket"},
                        {"started", utc_now()},
                        {"seconds", 1},
                        {"reason", "of a test"},
                        {"rows", json::array()}});
-    events_.push_back(abandoned_event({"conv", 0, 5}, 0));
+    events_.push_back(make_abandoned_event({"conv", 0, 5}, 0));
     json resume = events_.front();
     resume["event"] = "resume";
     events_.push_back(resume);
@@ -89,14 +89,14 @@ class JournalCheck : public testing::Test {
       fs::temp_directory_path() / ("assay-journal-" + std::to_string(getpid()));
   const fs::path suite_ = folder_ / "suite.json", file_ = folder_ / "journal.jsonl";
   std::vector<json> events_;
-  bool made_ = false;
+  bool is_recorded_ = false;
 };
 
 const std::vector<json> replacements{
     nullptr, -1, "text", json::array({nullptr}), {{"x", json::array()}}};
 
 TEST_F(JournalCheck, AMutatedEventIsRefusedOrHarmless) {
-  ASSERT_TRUE(made_);
+  ASSERT_TRUE(is_recorded_);
   put(events_);
   ASSERT_FALSE(refused("unchanged"));
   int mutations = 0, refusals = 0;
@@ -134,7 +134,7 @@ TEST_F(JournalCheck, AMutatedEventIsRefusedOrHarmless) {
 }
 
 TEST_F(JournalCheck, RowsOfALaterMinorVersionMayHaveMoreFields) {
-  ASSERT_TRUE(made_);
+  ASSERT_TRUE(is_recorded_);
   for (json& event : events_)
     if (event["event"] == "row") event["row"]["colour"] = "red";
   put(events_);
@@ -149,7 +149,7 @@ TEST_F(JournalCheck, RowsOfALaterMinorVersionMayHaveMoreFields) {
 }
 
 TEST_F(JournalCheck, ARefusalNamesFileAndLine) {
-  ASSERT_TRUE(made_);
+  ASSERT_TRUE(is_recorded_);
   for (std::size_t line = 0; line < events_.size(); ++line) {
     std::vector<json> events = events_;
     events[line]["event"] = "unknown";
@@ -166,7 +166,7 @@ TEST_F(JournalCheck, ARefusalNamesFileAndLine) {
 }
 
 TEST_F(JournalCheck, ARowIsHeldToWhatHoldsOfAResult) {
-  ASSERT_TRUE(made_);
+  ASSERT_TRUE(is_recorded_);
   const auto row = std::find_if(events_.begin(), events_.end(),
                                 [](const json& event) { return event["event"] == "row"; });
   ASSERT_NE(row, events_.end());

@@ -24,15 +24,17 @@ PlannedBenchmark benchmark(Names plugins, std::vector<std::string> launcher = {}
 const std::filesystem::path programs = std::filesystem::path(ASSAY_BUILD_DIR) / "bin";
 
 TEST(OpenedPlugins, ArePartOfThosePlanned) {
-  EXPECT_EQ(opened_plugins({benchmark({"reference", "nobody"})}, programs, {}), Names{"reference"});
+  EXPECT_EQ(find_opened_plugins({benchmark({"reference", "nobody"})}, programs, {}),
+            Names{"reference"});
 }
 
 TEST(OpenedPlugins, AreNotTriedHereUnderALauncher) {
   RunRecord earlier;
   ResultEnvironment& environment = earlier.processes.emplace_back().environment;
   environment.software = {{"libraries", {{"onednn", json::object()}}}};
-  EXPECT_EQ(opened_plugins({benchmark({"reference", "onednn"}, {"mpirun"})}, programs, earlier),
-            Names{"onednn"});
+  EXPECT_EQ(
+      find_opened_plugins({benchmark({"reference", "onednn"}, {"mpirun"})}, programs, earlier),
+      Names{"onednn"});
 }
 
 }  // namespace test_opened_plugins

@@ -37,7 +37,7 @@ class RunParts : public testing::Test {
   RunParts() { fs::create_directories(folder_); }
   ~RunParts() override { fs::remove_all(folder_); }
   /// Starts a shell and waits for its end.
-  Ended shell(const std::string& script) {
+  ProcessEnd shell(const std::string& script) {
     Child child({"/bin/sh", "-c", script}, folder_ / "out", folder_ / "err");
     while (!child.poll()) wait_for_signal(std::chrono::milliseconds(20));
     return *child.poll();
@@ -128,7 +128,7 @@ TEST_F(RunParts, GraceLetsALauncherEndItself) {
   Child child({"/bin/sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done"},
               folder_ / "out", folder_ / "err");
   while (read_tail(folder_ / "out") != "ready") wait_for_signal(std::chrono::milliseconds(10));
-  const Ended ended = child.kill(std::chrono::milliseconds(60000));
+  const ProcessEnd ended = child.kill(std::chrono::milliseconds(60000));
   EXPECT_FALSE(ended.signalled);
   EXPECT_EQ(ended.code, 9);
 }
@@ -281,7 +281,7 @@ TEST(AbandonedAttempt, RowsThatCameTooLateDoNotCountWhereverTheEventStands) {
                 {"row", test::row(status, 1e-3, launch, {{"cache", cache}}, attempt)}};
   };
   const std::string benchmark = row("ok", 0, "a", 0)["row"]["benchmark"];
-  const json event = abandoned_event({benchmark, 0, 1}, 1);
+  const json event = make_abandoned_event({benchmark, 0, 1}, 1);
   const std::vector<json> counted{row("ok", 0, "a", 0), row("ok", 0, "b", 1), row("ok", 1, "b", 1),
                                   row("timeout", 0, "c", 1), row("ok", 0, "d", 2)};
   for (std::size_t place = 0; place < 6; ++place) {
@@ -293,8 +293,8 @@ TEST(AbandonedAttempt, RowsThatCameTooLateDoNotCountWhereverTheEventStands) {
     EXPECT_EQ(rows_in(events), rows_in(counted)) << place;
     EXPECT_EQ(rows_in(events).size(), counted.size()) << place;
   }
-  EXPECT_EQ(rows_in({abandoned_event({"other", 0, 1}, 0), counted[1]}).size(), 1u);
-  EXPECT_EQ(rows_in({abandoned_event({benchmark, 0, 1}, 0), counted[1]}).size(), 0u);
+  EXPECT_EQ(rows_in({make_abandoned_event({"other", 0, 1}, 0), counted[1]}).size(), 1u);
+  EXPECT_EQ(rows_in({make_abandoned_event({benchmark, 0, 1}, 0), counted[1]}).size(), 0u);
 }
 
 TEST(Collect, AMissingBaselineIsNamedOnce) {

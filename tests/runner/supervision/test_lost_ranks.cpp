@@ -21,7 +21,7 @@ class LostRanks : public testing::Test {
     std::vector<std::string> processes;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank)
       processes.push_back(std::to_string(100 + rank));
-    return silent_ranks(log_, processes, hosts);
+    return list_silent_ranks(log_, processes, hosts);
   }
   fs::path log_ = fs::temp_directory_path() / ("assay-lost-ranks-" + std::to_string(getpid()));
   const std::vector<std::string> three_{"a", "a", "a"};

@@ -13,8 +13,8 @@
 namespace assay {
 namespace test_stopped {
 
-TEST(Stopped, NamesTheRankThatDoesNotRun) {
-  EXPECT_TRUE(stopped_here().empty());
+TEST(StoppedProcess, NamesTheRankThatDoesNotRun) {
+  EXPECT_TRUE(find_stopped_here().empty());
   // A process below a process below us, as a rank is below its launcher. /proc shows the variables
   // that a program was started with, so it must be a program.
   const char* const word = "/tmp/assay-test-stopped/journal.jsonl";
@@ -37,7 +37,7 @@ TEST(Stopped, NamesTheRankThatDoesNotRun) {
   int status = 0;
   ASSERT_EQ(waitpid(launcher, &status, WUNTRACED), launcher);
   ASSERT_TRUE(WIFSTOPPED(status));
-  const std::vector<Stopped> found = stopped_here(), same = stopped_here(word);
+  const std::vector<StoppedProcess> found = find_stopped_here(), same = find_stopped_here(word);
   const std::string said = to_text(found, {}), elsewhere = to_text(found, {"a", "b", "c", "d"});
   kill(launcher, SIGCONT);
   waitpid(launcher, nullptr, 0);
@@ -46,19 +46,19 @@ TEST(Stopped, NamesTheRankThatDoesNotRun) {
   ASSERT_EQ(same.size(), 1u) << "the launcher has no such word";
   EXPECT_EQ(same[0].rank, "3");
   EXPECT_NE(elsewhere.find(" on d) is stopped"), std::string::npos) << elsewhere;
-  EXPECT_TRUE(stopped_here().empty());
+  EXPECT_TRUE(find_stopped_here().empty());
 }
 
 /// A launcher that says what hosts would.
 std::string anywhere(const std::string& script, const std::vector<std::string>& rank_hosts,
                      std::string& unknown) {
   const fixture::Folder folder;
-  return to_text(stopped_anywhere({"/bin/sh", "-c", script + " # $0 $1 $2"}, "assay", "word",
-                                  folder.path() / "scratch", rank_hosts, unknown),
+  return to_text(find_stopped_anywhere({"/bin/sh", "-c", script + " # $0 $1 $2"}, "assay", "word",
+                                       folder.path() / "scratch", rank_hosts, unknown),
                  rank_hosts);
 }
 
-TEST(Stopped, IsFoundOnAnotherHostByTheLauncherOfTheJob) {
+TEST(StoppedProcess, IsFoundOnAnotherHostByTheLauncherOfTheJob) {
   const std::vector<std::string> ranks{"a", "a", "b", "b", "c"};
   std::string unknown;
   EXPECT_EQ(anywhere("echo a asked; for i in 1 2; do echo b asked; echo b stopped 77 3; done; "
@@ -73,7 +73,7 @@ TEST(Stopped, IsFoundOnAnotherHostByTheLauncherOfTheJob) {
       "is unknown (no answer)");
 }
 
-TEST(Stopped, SrunIsToldNotToWaitForTheJobThatItAsksAfter) {
+TEST(StoppedProcess, SrunIsToldNotToWaitForTheJobThatItAsksAfter) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(asking({"mpirun", "-n", "2"}, "/b/assay", "w"),
             (Words{"mpirun", "-n", "2", "/b/assay", "stopped", "w"}));
@@ -85,7 +85,7 @@ TEST(Stopped, SrunIsToldNotToWaitForTheJobThatItAsksAfter) {
   EXPECT_EQ(asking({}, "/b/assay", "w"), (Words{"/b/assay", "stopped", "w"}));
 }
 
-TEST(Stopped, ALauncherThatDoesNotAnswerIsGivenUpAndNothingElseEnds) {
+TEST(StoppedProcess, ALauncherThatDoesNotAnswerIsGivenUpAndNothingElseEnds) {
   prepare_parent();
   const fixture::Folder folder;
   Child other({"sleep", "100"}, folder.path() / "out", folder.path() / "err");

@@ -126,7 +126,7 @@ inline double median_ratio(const nlohmann::json& pairs) {
     a.push_back(pair[0]);
     b.push_back(pair[1]);
   }
-  return paired_ratio(a, b).value;
+  return compute_paired_ratio(a, b).value;
 }
 
 /// Runs this program again with two ranks under each MPI that is installed, `--transport` telling
@@ -170,7 +170,7 @@ int main_on_two_ranks(int argc, char** argv, Body body) {
     MpiRanks ranks(told_so ? argv[argc - 1] : "mpi");
     const nlohmann::json told = ranks.reason().empty() ? body(ranks, pairs_from(argc, argv))
                                                        : nlohmann::json{{"skip", ranks.reason()}};
-    if (launched().rank == 0) std::cout << told << '\n';
+    if (read_launch_info().rank == 0) std::cout << told << '\n';
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
@@ -180,7 +180,8 @@ int main_on_two_ranks(int argc, char** argv, Body body) {
 
 /// The whole of a main(): the faster MPI's own allreduce of 16 MiB over shared_memory's.
 inline int main_of_shared_memory(int argc, char** argv, bool registered) {
-  if (launched().size == 1) return print([&] { return against_the_faster_mpi(argc, argv); });
+  if (read_launch_info().size == 1)
+    return print([&] { return against_the_faster_mpi(argc, argv); });
   return main_on_two_ranks(argc, argv, [&](MpiRanks& ranks, int pairs) -> nlohmann::json {
     const auto library = ranks.algorithm("library"), ours = ranks.algorithm("shared_memory");
     return {{"pairs", allreduce_pairs(*ranks, *library, *ours, 16 << 20, pairs, registered)},

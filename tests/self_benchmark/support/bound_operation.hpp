@@ -41,7 +41,7 @@ class BoundOperation final : public Workload {
   }
   Verification verify_before() override { return {}; }
   Verification verify_after() override { return {}; }
-  Executed executed() const override { return operation_->executed(); }
+  Execution execution() const override { return operation_->execution(); }
   std::map<std::string, double> work() const override { return {}; }
   std::map<std::string, double> setup() const override { return {}; }
 

@@ -15,7 +15,7 @@ int main() try {
     b.push_back(pair.at(1).get<double>());
     ratios.push_back(a.back() / b.back());
   }
-  const assay::Ratio ratio = assay::paired_ratio(a, b);
+  const assay::Ratio ratio = assay::compute_paired_ratio(a, b);
   std::cout << nlohmann::json{{"value", ratio.value},
                               {"low", ratio.ci95.low},
                               {"high", ratio.ci95.high},

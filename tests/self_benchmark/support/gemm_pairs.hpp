@@ -68,7 +68,7 @@ nlohmann::json gemm_ratio(int pairs, const std::string& backend_name, MakeBare b
                pairs, [&] { return median(measure(ours, *ranks, timing).samples); }, bare_median)},
           {"unit", "s"},
           {"note",
-           ours.executed().implementation + ", " + std::to_string(samples) + " samples a side"}};
+           ours.execution().implementation + ", " + std::to_string(samples) + " samples a side"}};
 }
 
 }  // namespace assay::self_benchmark

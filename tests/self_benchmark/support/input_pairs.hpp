@@ -35,7 +35,8 @@ inline nlohmann::json input_ratio(int pairs, bool training) {
   const std::shared_ptr<void> removed(nullptr, [&](void*) { std::filesystem::remove_all(name); });
   ImageSetFormat format;
   format.files = 4;
-  write_image_set(*generated_images({input_images, 10, {500, 375}, 1, 0}), name + "/set", format);
+  write_image_set(*make_generated_images({input_images, 10, {500, 375}, 1, 0}), name + "/set",
+                  format);
   const auto set = open_samples(name + "/set", {0, 10});
   std::vector<Bytes> images;
   Sample sample;

@@ -32,7 +32,7 @@ class TimedNetwork {
     expect(workload_->verify_before());
   }
   const std::string& reason() const { return reason_; }
-  std::string name() const { return name_ + ": " + workload_->executed().implementation; }
+  std::string name() const { return name_ + ": " + workload_->execution().implementation; }
 
   double seconds(int samples) {
     std::vector<double> all;

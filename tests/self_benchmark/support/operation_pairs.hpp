@@ -22,7 +22,7 @@ class TimedOperation {
       : ranks_(serial_communicator()), workload_(make(benchmark, settings, way)) {}
   /// Why it cannot be had; empty where it can.
   const std::string& reason() const { return reason_; }
-  std::string name() const { return workload_->executed().implementation; }
+  std::string name() const { return workload_->execution().implementation; }
 
   /// The median seconds of so many runs.
   double seconds(int samples) {

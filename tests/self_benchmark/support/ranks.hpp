@@ -22,7 +22,7 @@ inline void allow_root() {
 /// If no launcher has started this program, becomes mpirun with `ranks` of it. Returns only under a
 /// launcher; where there is no mpirun, prints why the ratio is unavailable and ends.
 inline void on_ranks(int ranks, int argc, char** argv) {
-  if (launched().size > 1) return;
+  if (read_launch_info().size > 1) return;
   allow_root();
   std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "/proc/self/exe"};
   char self[4096] = "";

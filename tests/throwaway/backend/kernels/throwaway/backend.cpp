@@ -28,14 +28,14 @@ class Convolution final : public Operation {
         for (std::int64_t y = 0; y < s.oh; ++y)
           for (std::int64_t x = 0; x < s.ow; ++x) *out++ = element(n, o, y, x);
   }
-  Executed executed() const override {
-    Executed executed;
-    executed.algorithm = "direct";
-    executed.implementation = "throwaway loops";
-    executed.storage = executed.compute = executed.accumulate = "fp32";
-    executed.layout = "nchw";
-    executed.evidence = "library";
-    return executed;
+  Execution execution() const override {
+    Execution execution;
+    execution.algorithm = "direct";
+    execution.implementation = "throwaway loops";
+    execution.storage = execution.compute = execution.accumulate = "fp32";
+    execution.layout = "nchw";
+    execution.evidence = "library";
+    return execution;
   }
 
  private:

@@ -37,7 +37,7 @@ class AxpyProblem final : public ProblemOf<AxpyProblem> {
 
 class AxpyOracle final : public Oracle {
  public:
-  int exact_magnitude(const Executed&) const override { return 8; }
+  int exact_magnitude(const Execution&) const override { return 8; }
   int full_magnitude(const TensorSpec&) const override { return 8; }
   std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
                                    std::uint64_t) const override {
@@ -48,7 +48,7 @@ class AxpyOracle final : public Oracle {
     for (std::int64_t i = 0; i < n; i += step) indices.push_back(i);
     return indices;
   }
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool exact,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Execution&, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Values &x = inputs.find("x")->second, &y = inputs.find("y")->second;
     for (std::size_t i = 0; i < indices.size(); ++i) {

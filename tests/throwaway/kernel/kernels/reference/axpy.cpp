@@ -20,14 +20,14 @@ class Axpy final : public Operation {
     T* out = static_cast<T*>(tensors_[2]->data());
     for (std::int64_t i = 0; i < arguments_[0].elements(); ++i) out[i] = T{2} * x[i] + y[i];
   }
-  Executed executed() const override {
-    Executed executed;
-    executed.algorithm = "direct";
-    executed.implementation = "axpy loop";
-    executed.storage = executed.compute = executed.accumulate =
+  Execution execution() const override {
+    Execution execution;
+    execution.algorithm = "direct";
+    execution.implementation = "axpy loop";
+    execution.storage = execution.compute = execution.accumulate =
         std::string(name(arguments_[0].type));
-    executed.evidence = "library";
-    return executed;
+    execution.evidence = "library";
+    return execution;
   }
 
  private:

@@ -16,8 +16,6 @@
 
 namespace assay {
 
-using nlohmann::json;
-
 namespace {
 
 constexpr const char* of_ceiling = "ceiling_fraction";
@@ -158,8 +156,8 @@ NodeRow finish(Parts& parts) {
 /// Hosts that a gathered file lists as missing.
 std::vector<std::string> missing_hosts(const RunHeader& run) {
   std::vector<std::string> hosts;
-  if (const auto nodes = run.rest.find("missing_nodes"); nodes != run.rest.end())
-    for (const json& node : *nodes) hosts.push_back(node.at("host"));
+  for (const MissingNode& node : run.missing_nodes.value_or(std::vector<MissingNode>{}))
+    hosts.push_back(node.host);
   return hosts;
 }
 

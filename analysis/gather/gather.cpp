@@ -122,15 +122,12 @@ class Head {
     for (const char* field : {"suite", "seed"}) run.emplace(field, nullptr);
     std::vector<std::string> ids;
     for (const auto& [id, file] : files_) ids.push_back(id);
-    json missing_nodes = json::array();
-    for (const MissingNode& node : missing)
-      missing_nodes.push_back({{"host", node.host}, {"reason", node.reason}});
     run.update({{"id", "gathered-" + content_hash("gathered", ids)},
                 {"command", command},
                 {"started", time_or_null(started_)},
                 {"finished", time_or_null(finished_)},
                 {"gathered", gathered_},
-                {"missing_nodes", missing_nodes}});
+                {"missing_nodes", missing}});
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       run["gathered"][i]["of_run"] = runs_.own(i, run);
       if (json own = tops_.own(i, tops_.common()); !own.empty())

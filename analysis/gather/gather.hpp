@@ -6,16 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "core/result/run_header.hpp"
+
 namespace assay {
 
 struct GatherOptions {
   std::string system;              ///< name of the system; "": the one that all files have
   std::vector<std::string> nodes;  ///< expected nodes; empty: those that have rows
   std::string command;
-};
-
-struct MissingNode {
-  std::string host, reason;
 };
 
 struct GatheredNodes {

@@ -114,6 +114,7 @@ void to_json(json& all, const RunHeader& header) {
   if (header.resumed) all["resumed"] = *header.resumed;
   if (!header.left_out.empty()) all["left_out"] = header.left_out;
   if (!header.brackets.empty()) all["bracket"] = header.brackets;
+  if (header.missing_nodes) all["missing_nodes"] = *header.missing_nodes;
 }
 
 void from_json(const json& all, RunHeader& header) {
@@ -136,6 +137,7 @@ void from_json(const json& all, RunHeader& header) {
   take(fields, "resumed", header.resumed);
   take(fields, "left_out", header.left_out);
   take(fields, "bracket", header.brackets);
+  take(fields, "missing_nodes", header.missing_nodes);
   constexpr std::array of_settings{"suite_file", "suite_hash", "programs", "launcher", "ceilings"};
   if (std::ranges::any_of(of_settings, [&](const char* name) { return fields.contains(name); }))
     header.settings = take_settings(fields);

@@ -43,6 +43,12 @@ void visit_options(Timing& timing, const Use& use, Others&... others) {
   use("burn", timing.burn, others.burn...);
 }
 
+/// A node that was to have rows and has none.
+struct MissingNode {
+  std::string host, reason;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MissingNode, host, reason)
+
 struct RunHeader {
   std::string id;
   std::string suite{};                   ///< name; "": none
@@ -60,6 +66,7 @@ struct RunHeader {
   std::vector<std::string> left_out{};      ///< ids of the cases that --walltime left no time for
   std::vector<nlohmann::json> brackets{};   ///< the ceilings, measured around the rows ("bracket")
   std::optional<RunTiming> suite_timing{};  ///< "timing" of the suite
+  std::optional<std::vector<MissingNode>> missing_nodes{};  ///< of several nodes' results
 
   /// The timing of the rows: what was given, else the suite's.
   RunTiming whole_timing() const;

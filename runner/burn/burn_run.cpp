@@ -324,7 +324,7 @@ class BurnRun {
     }
     for (const auto& [name, host] : names_)
       if (!host.empty() && hosts.insert(host).second)
-        missing_.push_back({{"host", host}, {"reason", "no row of its burn-in was finished"}});
+        missing_.push_back({host, "no row of its burn-in was finished"});
     return all;
   }
 
@@ -344,7 +344,7 @@ class BurnRun {
     header.finished = utc_now();
     header.statistics = all.run.statistics;
     header.timing.burn = turn_s_;  // so that a row can be burnt in again
-    if (!missing_.empty()) header.rest["missing_nodes"] = missing_;
+    if (!missing_.empty()) header.missing_nodes = missing_;
     all.run = std::move(header);
     if (all.system.empty()) all.system = "unknown";
     const fs::path file = folder_ / "result.json";
@@ -370,7 +370,7 @@ class BurnRun {
   std::string started_, stopped_;
   std::vector<std::pair<std::string, std::string>> names_;  ///< of members, and their hosts
   std::vector<std::string> lost_;
-  std::vector<nlohmann::json> missing_;
+  std::vector<MissingNode> missing_;
 };
 
 }  // namespace

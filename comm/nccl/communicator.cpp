@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
-#include <utility>
 
 #include "comm/reduce.hpp"
 #include "core/api/operation.hpp"
@@ -220,28 +219,22 @@ void NcclCommunicator::submit_messages() {
 }
 
 /// A peer that has died or a broken link shows here alone: the kernels on the GPU would wait for
-/// ever. Aborting ends them, and tells the peers.
+/// ever.
 void NcclCommunicator::check_async() {
-  if (library_ == nullptr) throw CaseError("an earlier transfer of NCCL has failed");
   ncclResult_t state = ncclSuccess;
   check(ncclCommGetAsyncError(library_, &state), "ncclCommGetAsyncError", library_);
-  if (state == ncclSuccess || state == ncclInProgress) return;
-  try {
-    check(state, "a transfer", library_);
-  } catch (const CaseError&) {
-    ncclCommAbort(std::exchange(library_, nullptr));
-    throw;
-  }
+  if (state != ncclInProgress) check(state, "a transfer", library_);
 }
 
 bool NcclCommunicator::done(Request& request) {
   if (request.handle == 0) return true;
   submit_messages();
   const cudaError_t state = cudaEventQuery(marks_[request.handle].event);
-  const bool ready = state != cudaErrorNotReady;
-  if (!ready) cudaGetLastError();  // who asks for the error of a launch would be told this one
-  check_async();                   // of what is done, too: an error may have ended it
-  if (!ready) return false;
+  if (state == cudaErrorNotReady) {
+    cudaGetLastError();  // forgets it: who asks for the error of a launch would be told this one
+    check_async();
+    return false;
+  }
   cuda::check(state, "a transfer");
   marks_.give_back(request.handle);
   request = {};

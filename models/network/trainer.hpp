@@ -6,7 +6,6 @@
 // whose sum may take until then. So the first step makes no update, and the gradients of the last
 // step are never applied.
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -94,7 +93,7 @@ class Trainer {
   /// is collective.
   void start_step(double rate);
   /// Waits for the sums of a step that was started, and tells if a transfer has failed: the device
-  /// would wait for its peer for ever (CaseError, on all ranks). Collective.
+  /// would wait for its peer for ever (CaseError).
   void wait_for_sums();
   void finish_step(std::optional<double> begun = std::nullopt);
   /// Why the host takes part in each step of a device before the next one can begin; "" if it only
@@ -183,12 +182,10 @@ class Trainer {
   void run_passes(StepCheck* check, const std::function<void()>& load_next);
   void begin_step(double rate, std::optional<std::uint64_t> seed);
   void expect_ended() const;
-  void wait_in_step(StepCheck* check, const std::function<void()>& load_next, bool checks_sum);
+  void wait_in_step(StepCheck* check, const std::function<void()>& load_next);
   void update(StepCheck* check);
   void leave_results();
   void take_results();
-  void agree(std::array<double, 3>& flags, const std::string& failure);
-  void agree(const std::string& failure);
   void judge(bool finite, double scale);
   void arrive();
   void leave();
@@ -224,7 +221,6 @@ class Trainer {
   std::shared_ptr<void> results_;  ///< counts, then batch_statistics
   std::string why_waits_;          ///< why no step can be submitted as a whole
   bool started_ = false;           ///< start_step() without its finish_step()
-  bool summed_ = false;            ///< its sums have been waited for
   double scale_of_update_ = 0;     ///< the loss scale of the gradients that it reads; 0: no update
   std::optional<double> device_seconds_;
 };

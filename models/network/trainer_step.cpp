@@ -22,7 +22,6 @@
 
 #include "core/base/error.hpp"
 #include "core/measure/clock_offset.hpp"
-#include "core/measure/rank_failure.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/trainer.hpp"
@@ -35,32 +34,7 @@ using StepClock = std::chrono::steady_clock;
 /// Marks of a step's phases, beside those of a sample, 0 and 1.
 enum StepMark { begun_mark = 2, forward_mark, backward_mark, added_mark, updated_mark };
 
-/// Why `body` fails; "" if it does not. With one rank the error passes.
-template <class Body>
-std::string why_fails(const Communicator& ranks, const Body& body) {
-  try {
-    body();
-  } catch (const CaseError& error) {
-    if (ranks.size() == 1) throw;
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
-
-/// The maximum of the first two flags over the ranks. Throws on all if the sums of one have failed:
-/// the others would wait for it in their next collective.
-void Trainer::agree(std::array<double, 3>& flags, const std::string& failure) {
-  flags[2] = failure.empty() ? 0 : 1;
-  ranks_.allreduce_max(flags);
-  if (flags[2] > 0) throw CaseError(fault_of_any(failure, ranks_));
-}
-
-void Trainer::agree(const std::string& failure) {
-  std::array<double, 3> flags{};
-  agree(flags, failure);
-}
 
 void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale()); }
 
@@ -68,10 +42,10 @@ void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale());
 /// all ranks, but the next scale, and whether steps are made again, must be equal on all.
 void Trainer::judge(bool finite, double scale) {
   if (ranks_.size() > 1) {
-    std::array flags{finite ? 0.0 : 1.0, finite ? 1.0 : 0.0, 0.0};
+    double flags[] = {finite ? 0.0 : 1.0, finite ? 1.0 : 0.0};
     // A step that the device has timed is over.
     if (!device_seconds_) arrive();
-    agree(flags, "");
+    ranks_.allreduce_max(flags);
     if (!device_seconds_) leave();
     if (flags[0] + flags[1] > 1)
       throw CaseError(
@@ -177,7 +151,6 @@ void Trainer::begin_step(double rate, std::optional<std::uint64_t> seed) {
   exchange_->begin(seed);
   seconds_ = {};
   device_seconds_.reset();
-  summed_ = false;
   earlier_losses_ = 0;
   arrivals_.clear();
   since_ = raw_seconds();
@@ -195,24 +168,18 @@ void Trainer::step(double rate, StepCheck* check, const std::function<void()>& l
   const bool checks_sum =
       check != nullptr && check->gradient_sum && (ranks_.size() > 1 || graph().lags());
   begin_step(rate, checks_sum ? std::optional(check->seed) : std::nullopt);
-  wait_in_step(check, load_next, checks_sum);
+  wait_in_step(check, load_next);
 }
 
-void Trainer::wait_in_step(StepCheck* check, const std::function<void()>& load_next,
-                           bool checks_sum) {
-  const std::string failure = why_fails(ranks_, [&] {
-    run_passes(check, load_next);
-    arrive();
-    exchange_->wait();
-  });
-  // The next collective of the other ranks is that of judge(), unless they check sums or update
-  // nothing.
-  const bool judged = !checks_sum && (!graph().lags() || waiting_scale_ > 0);
-  if (ranks_.size() > 1 && (!judged || !failure.empty())) agree(failure);
+void Trainer::wait_in_step(StepCheck* check, const std::function<void()>& load_next) {
+  run_passes(check, load_next);
+  arrive();
+  exchange_->wait();
   seconds_.exposed_communication += lap();
   exchange_->take_seconds();  // of control messages in wait(), which lap() has
   leave();
-  if (checks_sum) exchange_->check(check->verification);
+  if (check != nullptr && check->gradient_sum && (ranks_.size() > 1 || graph().lags()))
+    exchange_->check(check->verification);
   update(check);
   leave_results();
   take_results();
@@ -249,9 +216,7 @@ void Trainer::start_step(double rate) {
 }
 
 void Trainer::wait_for_sums() {
-  if (!started_ || std::exchange(summed_, true)) return;
-  const std::string failure = why_fails(ranks_, [this] { exchange_->wait(); });
-  if (ranks_.size() > 1) agree(failure);
+  if (started_) exchange_->wait();
 }
 
 void Trainer::finish_step(std::optional<double> begun) {

@@ -5,8 +5,6 @@
 //
 //   FAKE_NCCL_FLIPS=N   the lowest bit of element N of what the last rank gets is flipped
 //   FAKE_NCCL_ADDS=0    an allreduce gives each rank what it has sent
-//   FAKE_NCCL_BREAKS=N  from its Nth allreduce on a communicator of the last rank has an error
-//                       that no call returns but ncclCommGetAsyncError
 //   FAKE_NCCL_PIECES=N  an allreduce is N pieces of work of the GPU (default 1)
 //   FAKE_NCCL_VERSION=N the version, as ncclGetVersion encodes it
 #include <mpi.h>
@@ -30,7 +28,6 @@ extern "C" int fake_gpu_submits_in_order(const void* stream);
 struct ncclComm {
   MPI_Comm ranks = MPI_COMM_NULL;
   int rank = 0, size = 1;
-  long sums = 0;  ///< calls of allreduce
 };
 
 namespace {
@@ -141,12 +138,8 @@ ncclResult_t ncclGetVersion(int* version) {
 }
 const char* ncclGetErrorString(ncclResult_t) { return "fake: no success"; }
 const char* ncclGetLastError(ncclComm_t) { return last.c_str(); }
-ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
-  const char* const breaks = std::getenv("FAKE_NCCL_BREAKS");
-  const bool broken =
-      breaks != nullptr && comm->rank == comm->size - 1 && comm->sums >= std::atol(breaks);
-  if (broken) last = "fake: a link is down";
-  *state = broken ? ncclSystemError : ncclSuccess;
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
+  *state = ncclSuccess;
   return ncclSuccess;
 }
 
@@ -186,14 +179,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommAbort(ncclComm_t comm) {  // by one rank alone
-  delete comm;
-  return ncclSuccess;
-}
-
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  ++comm->sums;
   work_more(stream);
   const Working meanwhile(stream);
   if (fake_gpu_submits_in_order(stream) == 0) return refuse("the work before may not be done");

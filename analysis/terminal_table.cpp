@@ -61,12 +61,13 @@ Table all_visible(Table table) {
 
 /// Breaks the texts of the widest column at blanks if the table then fits.
 void break_cells(Table& table) {
+  if (table.fits() || table.columns.empty()) return;
   const std::vector<std::size_t> widths = table.widths();
   const auto widest = std::ranges::max_element(widths);
   const std::size_t all = std::accumulate(widths.begin(), widths.end(), 2 * widths.size()),
                     room = *widest + table_width + 2 - std::min(all, *widest + table_width + 2);
   const auto place = static_cast<std::size_t>(widest - widths.begin());
-  if (table.fits() || table.columns[place].whole) return;
+  if (table.columns[place].whole) return;
   std::vector<Line> lines;
   for (Line line : table.lines) {
     const std::string text = place < line.cells.size() ? line.cells[place] : "";

@@ -259,6 +259,10 @@ class Choice {
     if (why_.empty()) why_ = refused_;
   }
 
+  /// True if the choice depends on the request alone: no candidate was refused, as it may be where
+  /// memory is short, or failed.
+  bool is_whole() const { return whole_; }
+
   /// Throws the first failure if nothing runs.
   OperationResult take() {
     if (best_.operation) {
@@ -345,6 +349,7 @@ class Choice {
       OperationResult operation = on_all(request_.ranks, candidate.make);
       if (auto* refusal = std::get_if<Unsupported>(&operation)) {
         refused_ = std::move(refusal->reason);
+        whole_ = false;
         return Trial::refused;
       }
       next.operation.reset(static_cast<Convolution*>(
@@ -377,6 +382,7 @@ class Choice {
                                   CaseError(fmt::format("{}: {}", candidate.name, error.what())))
                             : std::current_exception();
     failed_.push_back(candidate.name);
+    whole_ = false;
     double ends = of_library && is_usable() ? 0 : 1;
     request_.ranks.allreduce_max(std::span(&ends, 1));
     return ends > 0 ? Trial::broke : Trial::refused;
@@ -386,11 +392,20 @@ class Choice {
 
   ConvRequest request_;
   Timed best_;
+  bool whole_ = true;
   int compared_ = 0;            ///< operations of which durations by the best one's clock are known
   std::string why_, refused_;   ///< of the first list, and the last refusal of this one
   std::exception_ptr failure_;  ///< the first
   std::vector<std::string> failed_;  ///< candidates that did
 };
+
+/// True if there is memory for the workspace of an operation.
+bool has_room(const CudnnDevice& device, const Operation& operation) {
+  std::size_t workspace = 0;
+  for (const TensorSpec& spec : operation.arguments())
+    if (spec.role == Role::workspace) workspace += spec.bytes;
+  return workspace <= device.memory_available();
+}
 
 }  // namespace
 
@@ -410,14 +425,16 @@ OperationResult choose_best(const ConvRequest& conv_request, bool older,
   static auto& chosen =
       *new std::map<std::pair<const Device*, std::string>, std::unique_ptr<Convolution>>;
   std::unique_ptr<Convolution>& kept = chosen[{&conv_request.place, conv_request.text}];
-  // Some of these ranks may have chosen with others before.
-  const std::vector<std::string> all = conv_request.ranks.allgather(kept ? kept->way() : "");
-  if (kept && std::ranges::count(all, all.front()) == std::ssize(all)) return kept->again();
+  // Some of these ranks may have chosen with others before, or have no memory for it any more.
+  const std::string own = kept && has_room(conv_request.place, *kept) ? kept->way() : "";
+  const std::vector<std::string> all = conv_request.ranks.allgather(own);
+  if (!own.empty() && std::ranges::count(all, own) == std::ssize(all)) return kept->again();
   Choice choice(conv_request);
   if (older) choice.try_algorithms();
   for (const std::string& graph : graphs) choice.try_plans(graph);
   OperationResult best = choice.take();
-  if (const auto* const operation = std::get_if<std::unique_ptr<Operation>>(&best))
+  const auto* const operation = std::get_if<std::unique_ptr<Operation>>(&best);
+  if (operation != nullptr && choice.is_whole())
     kept = static_cast<const Convolution&>(**operation).again();  // by settle_operation()
   return best;
 }

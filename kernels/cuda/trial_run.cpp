@@ -17,6 +17,14 @@ namespace {
 constexpr int most_repeats = 3;
 constexpr double longest_repeated_s = 10e-3;
 
+/// Fills a tensor for a trial: time and power depend on the data. Integers may be indices: ones.
+void fill_for_trial(CudaDevice& device, Tensor& tensor) {
+  if (const DataType type = tensor.spec().type; is_integer(type))
+    device.fill(tensor, 1);
+  else
+    device.fill(tensor, Values(Values::Kind::mantissa, 1, "trial", type, 1));
+}
+
 /// Lets a GPU work that has rested, whose clock is low: else the first that is timed is the
 /// slowest. A GPU that tells no clock is taken for one that has none (tests).
 void wake(CudaDevice& device, Operation& operation) {
@@ -94,7 +102,7 @@ std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
   for (const TensorSpec& spec : operation.arguments()) {
     tensors.push_back(device.allocate(spec));
     bound.push_back(tensors.back().get());
-    if (spec.role != Role::workspace) device.fill(*bound.back(), 1);  // times depend on the data
+    if (spec.role != Role::workspace) fill_for_trial(device, *bound.back());
   }
   operation.bind(bound);
   const auto run = [&] {

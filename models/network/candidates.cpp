@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 #include "core/base/text.hpp"
+#include "core/measure/agreement.hpp"
 #include "core/measure/run_case.hpp"
 #include "core/program/benchmark.hpp"
 #include "models/network/executor.hpp"
@@ -62,12 +63,17 @@ std::vector<Choice> Executor::choices(std::size_t node, Plugins& plugins) const 
 Result<Executor::Candidate> Executor::try_candidate(const GraphNode& node, const Choice& choice,
                                                     Plugins& plugins, Communicator& ranks,
                                                     std::exception_ptr* failure) const {
+  Result<Candidate> candidate = Unsupported{""};
+  std::string fault;
   try {
-    return make_candidate(node, choice, plugins, ranks);
+    candidate = make_candidate(node, choice, plugins, ranks);
   } catch (const CaseError& error) {
     if (failure != nullptr && !*failure) *failure = std::current_exception();
-    return Unsupported{error.what()};
+    fault = error.what();
   }
+  // All ranks have the same candidates.
+  if (const Agreement faults(fault, ranks); !faults.none()) return Unsupported{faults.text()};
+  return candidate;
 }
 
 std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
@@ -158,7 +164,7 @@ void Executor::expect_equal_candidates(Communicator& ranks) const {
   const std::vector<std::string> first = split(of_ranks[0], '\n'),
                                  others = split(of_ranks[rank], '\n');
   std::size_t node = 0;
-  while (first[node] == others[node]) ++node;
+  while (node + 1 < std::min(first.size(), others.size()) && first[node] == others[node]) ++node;
   throw CaseError(fmt::format(
       "rank {} on {} can compute {} by {}, rank 0 by {}: ranks must compute alike. Give a "
       "--backend that all nodes have.",

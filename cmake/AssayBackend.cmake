@@ -5,7 +5,7 @@
 # dlopen. Cache option ASSAY_<NAME>: AUTO builds it where its package is found, ON demands it, OFF leaves it out.
 # SOURCES_OF: a folder whose *.cpp are compiled in place of the calling folder's: one source, two libraries of one interface.
 # UNITY: its files have no names in common, so that a unity build may compile them together.
-# LAUNCHED: a transport that joins the ranks of a launcher without the help of another (`launched_ranks`).
+# LAUNCHED: a transport that joins the ranks of a launcher without the help of another (`connect_launched_ranks`).
 # REFERENCE: computes every kind of problem in the plainest way, in row-major order.
 # NETWORKS: has the costly operations of networks on this device, cpu or gpu; --backend auto measures it. The first by name is
 # the partner of the others.

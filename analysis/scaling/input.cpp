@@ -316,11 +316,11 @@ class InputReader {
   void add_level(LevelEntry& entry, const std::string& at) {
     Level level{entry.name, entry.ranks.value_or(0)};
     if (entry.links) level.links = take(entry.links, level.name + ": links", "");
-    const bool field_names = entry.alpha_s && entry.bytes_per_s;
-    if (entry.measured ? entry.alpha_s || entry.bytes_per_s : !field_names)
+    const bool has_cost = entry.alpha_s && entry.bytes_per_s;
+    if (entry.measured ? entry.alpha_s || entry.bytes_per_s : !has_cost)
       refuse(at, "found " + join(list_given_fields(entry), ", "),
              "Expected measured, or alpha_s and bytes_per_s");
-    if (field_names) {
+    if (has_cost) {
       level.alpha = take(entry.alpha_s, level.name + ": alpha", "s");
       level.beta = 1 / take(entry.bytes_per_s, level.name + ": 1/beta", "B/s");
     } else {

@@ -20,7 +20,7 @@ struct ClockOffset {
 class OffsetEstimate {
  public:
   /// A message that left at `ask_time` and was answered at `answered`, both by the clock of this
-  /// rank; rank 0 read `theirs` between the two. So the offset is between asked - theirs and
+  /// rank; rank 0 read `theirs` between the two. So the offset is between ask_time - theirs and
   /// answered - theirs, whatever time either way took.
   void add(double ask_time, double theirs, double answered);
   /// The middle of what all messages leave possible at the time of the last one.

@@ -49,7 +49,7 @@ void run_for(const std::string& name, Body body) {
   }
 }
 
-/// The dimension that a message is about: `describe`, if it was given; else, because values were
+/// The dimension that a message is about: `word`, if it was given; else, because values were
 /// composed or were read later, the given one whose value the message quotes ("" for none).
 std::string find_blamed_dimension(const std::string& message, const std::string& word,
                                   const std::map<std::string, std::vector<std::string>>& words) {

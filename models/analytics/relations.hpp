@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// The relation that sums over the ranks include all `rows` of a table. `counted_seconds`: the sum
+/// The relation that sums over the ranks include all `rows` of a table. `counted`: the sum
 /// of the numbers of rows of all ranks.
 Relation all_rows(double counted, std::int64_t rows);
 

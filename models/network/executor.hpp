@@ -126,7 +126,7 @@ class Executor {
     return recordings_.has(make_key(phase, false)) || recordings_.has(make_key(phase, true));
   }
   const Recordings& recordings() const { return recordings_; }
-  /// The backend and algorithm that compute each node, for ExecutorSettings::list_chosen. A backend
+  /// The backend and algorithm that compute each node, for ExecutorSettings::chosen. A backend
   /// that may choose might choose another algorithm for another batch.
   std::vector<Choice> list_chosen() const;
   Execution execution(std::size_t node) const;

@@ -30,7 +30,7 @@ class GradientExchange {
  public:
   /// `adding` sums the gradients; `ranks` connects the same ranks and is used for checks. All
   /// arguments must outlive the exchange. Buckets, except the last, have at least `bucket_bytes`.
-  /// `make_staged`: `adding` copies them from and to a device (comm/layers/staged.hpp). `control`:
+  /// `staged`: `adding` copies them from and to a device (comm/layers/staged.hpp). `control`:
   /// the ranks first agree on the order of the buckets, by messages over `ranks`
   /// (comm/layers/control.hpp); the radix of their tree, or 0, flat.
   GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,

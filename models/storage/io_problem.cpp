@@ -36,8 +36,8 @@ std::string to_text(const IoSize& size) {
 }
 
 IoSize complete_size(const IoSize& size, IoKind kind) {
-  const auto or_else = [](std::int64_t numbers, std::int64_t otherwise) {
-    return numbers > 0 ? numbers : otherwise;
+  const auto or_else = [](std::int64_t number, std::int64_t otherwise) {
+    return number > 0 ? number : otherwise;
   };
   IoSize complete;
   if (kind != IoKind::metadata) complete.megabytes = or_else(size.megabytes, 100);

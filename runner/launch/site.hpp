@@ -40,7 +40,7 @@ struct Site {
   /// Loads a file, by its path or its name in suites/sites. InputError with the nearest name.
   static Site load(const std::string& name_or_file);
   static std::vector<std::string> names();
-  /// `given_flags`, completed by the site's launcher, ranks, threads and binding. The command line
+  /// `arguments`, completed by the site's launcher, ranks, threads and binding. The command line
   /// takes precedence over the site. `suite_has_shapes`: the suite's process shapes do, too. With
   /// --per-node no ranks are placed.
   Arguments apply(Arguments arguments, bool suite_has_shapes) const;

@@ -19,7 +19,7 @@
 
 namespace assay {
 
-/// The command `assay run` with the flags of `given_flags`, except those in `but`.
+/// The command `assay run` with the flags of `arguments`, except those in `but`.
 std::vector<std::string> words_of_run(const Arguments& arguments,
                                       const std::vector<std::string>& but);
 

@@ -181,7 +181,7 @@ class EventCheck {
   }
 
  private:
-  /// `describe_value`: the pointer in the line.
+  /// `shown`: the pointer in the line.
   void check_at(const std::string& place, const json& value, const std::string& shown) {
     result_[json::json_pointer(place)] = value;
     refuse_first(schema_errors(result_, "result", ""), place, shown);

@@ -8,7 +8,7 @@
 namespace assay {
 namespace test_suspect {
 
-/// The series of weekly medians in µs, of which the weeks in `is_disturbed` (from 0) are marked.
+/// The series of weekly medians in µs, of which the weeks in `disturbed` (from 0) are marked.
 RowHistory series_of(const std::vector<double>& values, const std::set<std::size_t>& disturbed) {
   RowHistory series;
   series.id = series.benchmark = series.hardware = series.system = "x";

@@ -176,7 +176,7 @@ int collect_many(const Launcher& launcher, const Job& job, const fs::path& scrip
                  const std::vector<ListedRuns>& kinds) {
   std::map<std::string, WriteTime> before;
   for (const auto& entry : fs::directory_iterator(job.folder))
-    before[entry.path().filename().string()] = read_write_time(entry.path());
+    before[entry.path().filename().string()] = find_result_time(entry.path());
   std::error_code absent;
   // The time of each list; the earliest possible one if the list does not exist.
   std::vector<fs::file_time_type> earlier;

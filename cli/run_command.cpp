@@ -253,7 +253,7 @@ int run(const Arguments& arguments, const std::string& node = "") {
     std::cerr << "assay run: " << end.what() << "\n";
     return static_cast<int>(ExitCode::failed);
   }
-  write_end(plans[0].campaign.folder, make_end_text(static_cast<int>(code)));
+  write_end(plans[0].campaign.folder, describe_end(static_cast<int>(code)));
   return static_cast<int>(code);
 }
 

@@ -37,7 +37,7 @@ std::string header_text(const std::vector<std::int64_t>& shape) {
 }  // namespace
 
 NpyWriter::NpyWriter(const fs::path& file, const std::vector<std::int64_t>& shape)
-    : file_(find_replaced(file)) {
+    : file_(resolve_output(file)) {
   std::error_code missing;
   if (!fs::exists(file_, missing) || fs::is_regular_file(file_, missing))
     temporary_.emplace(temporary_beside(file_));

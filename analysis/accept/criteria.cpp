@@ -117,9 +117,9 @@ class Reader {
 
   void read_rule(const json& entry, const std::string& at, HealthRule& rule) const {
     FieldReader fields(entry);
-    std::string pointer, times = "both";
+    std::string pointer, moment_name = "both";
     std::optional<double> least, most, growth;
-    fields.always("quantity", pointer, "when", times);
+    fields.always("quantity", pointer, "when", moment_name);
     fields.optional("at_least", least, "at_most", most, "grows_at_most", growth);
     fields.optional("required", rule.required, "optional", rule.optional);
     try {
@@ -135,7 +135,7 @@ class Reader {
     for (const auto& [when, name] :
          {std::pair{Moment::before, "before"}, {Moment::after, "after"}}) {
       const std::string state = fmt::format("{} {} the run", text, name);
-      if (times != name && times != "both") continue;
+      if (moment_name != name && moment_name != "both") continue;
       if (least) rule.limits.push_back({state + bounds(least, {}), when, *least, false});
       if (most) rule.limits.push_back({state + bounds({}, most), when, *most});
     }

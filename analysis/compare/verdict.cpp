@@ -137,7 +137,7 @@ struct TrimmedTest {
   double degrees = 0;
 };
 
-TrimmedTest test_trimmed(std::span<const double> base, std::span<const double> updated) {
+TrimmedTest compare_trimmed(std::span<const double> base, std::span<const double> updated) {
   const Trimmed before = trim_times(base), after = trim_times(updated);
   const double error = before.error_squared + after.error_squared;
   return {std::fabs(after.mean - before.mean), std::sqrt(error),
@@ -150,7 +150,7 @@ TrimmedTest test_trimmed(std::span<const double> base, std::span<const double> u
 
 double compute_trimmed_welch_p(std::span<const double> base, std::span<const double> updated) {
   if (base.size() < 2 || updated.size() < 2) return 1;
-  const TrimmedTest test = test_trimmed(base, updated);
+  const TrimmedTest test = compare_trimmed(base, updated);
   if (!(test.error > 0)) return test.distance > 0 ? 0 : 1;
   const boost::math::students_t distribution(test.degrees);
   return 2 * boost::math::cdf(boost::math::complement(distribution, test.distance / test.error));
@@ -168,7 +168,7 @@ std::optional<double> fresh_detectable(std::span<const double> base,
                                        double power) {
   const std::optional<double> rank_change = minimum_detectable(base, updated, alpha, power);
   if (!rank_change) return std::nullopt;
-  const TrimmedTest test = test_trimmed(base, updated);
+  const TrimmedTest test = compare_trimmed(base, updated);
   if (!(test.error > 0)) return rank_change;
   const boost::math::students_t distribution(test.degrees);
   const double shift = (boost::math::quantile(distribution, 1 - alpha / 2) +

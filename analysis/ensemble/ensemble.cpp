@@ -77,7 +77,7 @@ const Row* find_row(const Ensemble& ensemble, const std::vector<Row>& rows, int 
   return last;
 }
 
-std::optional<RankedMember> find_reaching_epoch(const Row& row, int rung, double target) {
+std::optional<RankedMember> make_ranked_member(const Row& row, int rung, double target) {
   const std::string quality = find_quality(row.metrics);
   if (!row.is_ok() || quality.empty() || row.epochs.empty()) return std::nullopt;
   const std::optional<double> value = row.metrics.at(quality).value;
@@ -102,7 +102,7 @@ std::vector<int> next_members(const Ensemble& ensemble, const std::vector<Row>& 
   for (const int member : now.members)
     for (int last = rung; last >= 0; --last)  // one that has reached the target trains no further
       if (const Row* const row = find_row(ensemble, rows, member, last)) {
-        if (const auto end = find_reaching_epoch(*row, last, ensemble.target);
+        if (const auto end = make_ranked_member(*row, last, ensemble.target);
             end && (last == rung || end->reached))
           verified.push_back(*end);
         break;
@@ -186,7 +186,7 @@ EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows
       if (before != ends.end() && before->second.reached) continue;  // it trains no further
       const Row* const row = find_row(ensemble, rows, member, rung);
       if (auto end =
-              row == nullptr ? std::nullopt : find_reaching_epoch(*row, rung, ensemble.target)) {
+              row == nullptr ? std::nullopt : make_ranked_member(*row, rung, ensemble.target)) {
         end->member = member;
         ends[member] = *end;
         summary.quality = find_quality(row->metrics);

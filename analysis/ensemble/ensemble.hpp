@@ -88,7 +88,7 @@ std::optional<Ensemble> read_ensemble(const RunResult& result, const std::string
 /// The row of a member in a rung; null if there is none.
 const Row* find_row(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung);
 /// The rank that a row gives its member. A row that is not verified gives none.
-std::optional<RankedMember> find_reaching_epoch(const Row& row, int rung, double target);
+std::optional<RankedMember> make_ranked_member(const Row& row, int rung, double target);
 /// True if `a` is better: the target in fewer epochs, else the later rung, then the quality, then
 /// the smaller number. Seconds do not count: equal seeds give equal rankings.
 bool is_better(const RankedMember& a, const RankedMember& b);

@@ -52,7 +52,7 @@ std::string explain(const UnrankedMember& member) {
 }
 
 /// "went on to rung 2, but: it was not started (no time was left)"; "" for other members.
-std::string stop_text(const Ensemble& ensemble, int member) {
+std::string describe_stop(const Ensemble& ensemble, int member) {
   for (const UnrankedMember& stopped : ensemble.summary.stopped)
     if (stopped.member == member)
       return fmt::format("went on to rung {}, but: {}", stopped.rung + 1, explain(stopped));
@@ -89,7 +89,7 @@ Table ranking_table(const Ensemble& ensemble) {
   if (ensemble.rungs.size() > 1)
     table.add({"rung", true}, [&](std::size_t i) {
       return fmt::format("{}{}", ranking[i].rung + 1,
-                         stop_text(ensemble, ranking[i].member).empty() ? "" : "*");
+                         describe_stop(ensemble, ranking[i].member).empty() ? "" : "*");
     });
   table.add({"epochs", true}, [&](std::size_t i) { return std::to_string(ranking[i].epochs); });
   table.add({ensemble.summary.quality, true},
@@ -143,7 +143,7 @@ std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) 
   std::vector<std::string> items;
   for (const UnrankedMember& member : summary.stopped)
     items.push_back(member_text(ensemble, member.member) + ' ' +
-                    stop_text(ensemble, member.member));
+                    describe_stop(ensemble, member.member));
   page.list("* In the place of the last rung with a verified result", items);
   items.clear();
   for (const UnrankedMember& member : summary.unranked)
@@ -178,7 +178,7 @@ std::string ensemble_csv(const Ensemble& ensemble) {
   for (const RankedMember& member : ensemble.summary.ranking)
     add(std::to_string(++place), member.member, member.rung,
         {member.reached ? "reached" : "not reached", std::to_string(member.epochs),
-         digits(member.quality), digits(member.seconds), stop_text(ensemble, member.member)});
+         digits(member.quality), digits(member.seconds), describe_stop(ensemble, member.member)});
   for (const UnrankedMember& member : ensemble.summary.unranked)
     add("", member.member, member.rung, {member.state, "", "", "", member.reason});
   return csv_table(table);

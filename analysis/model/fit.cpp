@@ -184,7 +184,7 @@ Index coefficients_between_groups(const Clustered& data) {
 
 /// Coefficients that a single group determines. Such a direction is an eigenvector of that group's
 /// part of the hat matrix with the eigenvalue 1.
-std::vector<bool> find_determined_by_one_group(const Clustered& data) {
+std::vector<bool> mark_single_group_coefficients(const Clustered& data) {
   const Index k = data.x.cols();
   const Eigen::HouseholderQR<MatrixXd> qr(data.x *
                                           column_lengths(data.x).cwiseInverse().asDiagonal());
@@ -295,7 +295,7 @@ Errors compute_clustered_errors(const MatrixXd& x, const LeastSquares& fit, cons
                             static_cast<double>(data.x.rows() - data.x.cols());
   const MatrixXd half = fit.inverse * sum_scores(data, fit.residuals);
   errors.covariance = correction * half * half.transpose();
-  const std::vector<bool> determined = find_determined_by_one_group(data);
+  const std::vector<bool> determined = mark_single_group_coefficients(data);
   for (const bool alone : determined)
     errors.reasons.emplace_back(
         alone         ? "a single group determines it, so its variation between groups is unknown"

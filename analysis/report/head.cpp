@@ -63,8 +63,8 @@ void add_documents(const std::vector<NamedDocument>& documents, std::set<std::st
 }
 
 /// "3 slower, 2 same": the named counts that are not 0, in the order given.
-std::string list_counts(const std::map<std::string, std::size_t>& counts,
-                        const std::vector<std::string>& names) {
+std::string format_counts(const std::map<std::string, std::size_t>& counts,
+                          const std::vector<std::string>& names) {
   std::vector<std::string> parts;
   for (const std::string& name : names)
     if (const auto count = counts.find(name); count != counts.end() && count->second > 0)
@@ -98,8 +98,8 @@ Judgement judge(const Comparison& comparison) {
   for (const Entry& row : comparison.not_compared) ++counts[row.new_status];
   counts["lost"] = comparison.lost.size();
   const std::string rows =
-      list_counts(counts, {"incorrect", "failed", "timeout", "target missed", "lost", "slower",
-                           "faster", "same", "inconclusive"});
+      format_counts(counts, {"incorrect", "failed", "timeout", "target missed", "lost", "slower",
+                             "faster", "same", "inconclusive"});
   return {comparison.exit_code,
           comparison.refused ? "NOT COMPARABLE" : name_code(comparison.exit_code),
           fmt::format("comparison of {} with {}: {}", comparison.updated.name, comparison.base.name,
@@ -113,8 +113,8 @@ Judgement judge(const History& history) {
   for (const RowHistory& series : history.series) ++counts[series.verdict.state];
   return {history.code, name_code(history.code),
           fmt::format("history of {} series: {}", history.series.size(),
-                      list_counts(counts, {"slower", "drifting", "lost", "suspect", "faster",
-                                           "steady", "too short"}))};
+                      format_counts(counts, {"slower", "drifting", "lost", "suspect", "faster",
+                                             "steady", "too short"}))};
 }
 
 /// The verdicts of the documents of one type.
@@ -155,7 +155,7 @@ Judgement judge(const ReportInput& input, const SeriesList& all) {
 /// ones.
 std::string not_judged(const SeriesList& all) {
   const auto published = std::count_if(all.begin(), all.end(), [](const Series& series) {
-    return status_text(series) == "published";
+    return describe_status(series) == "published";
   });
   return fmt::format(
       "Every measured number here is verified{}. No criterion judged the speed (assay accept, "

@@ -54,7 +54,7 @@ std::string fleet_name(const std::string& system, const ResultEnvironment& envir
 void add_texts(nlohmann::json& part, const std::string& name, const std::string& under = "");
 
 /// The status of the series; "published" for a published number, since Assay has not verified it.
-std::string status_text(const Series& series);
+std::string describe_status(const Series& series);
 /// Gives each curve a "name" with the properties that differ between the curves (system, problem,
 /// settings), and "full" with all of them. `series`: one series of each curve. `without`: settings
 /// that vary along the curve.

@@ -15,7 +15,7 @@ namespace assay::report {
 
 using nlohmann::json;
 
-std::string status_text(const Series& series) {
+std::string describe_status(const Series& series) {
   return series.published && (series.status == "ok" || rate_alone(series)) ? "published"
                                                                            : series.status;
 }
@@ -129,7 +129,7 @@ std::vector<Field> make_fields(const Results& results, const Series& series,
       {"precision", series.parameter("precision")},
       {"backend", series.parameter(by)},
       {"algorithm", series.algorithm()},
-      {"status", status_text(series)},
+      {"status", describe_status(series)},
       {"required", lacks_required(series) ? "required" : ""},
       {"mark", choose_mark(series)},
       {"reason", ok ? "" : series.reason},
@@ -187,7 +187,7 @@ std::map<std::string, std::size_t> count_rows(const SeriesList& all, const Fleet
       {"ok", fleet.verified}, {"unsupported", fleet.unsupported}, {"published", 0}};
   for (const char* status : row_statuses) counts[status] += 0;
   for (const Series& series : all) {
-    ++counts[status_text(series)];
+    ++counts[describe_status(series)];
     if (const std::string mark = choose_mark(series); series.status == "ok" && !mark.empty())
       ++counts[mark == shared_mark      ? "disturbed"
                : mark == throttled_mark ? "throttled"

@@ -171,7 +171,7 @@ ControlCost control_cost(const std::string& way, int ranks, const Network& netwo
   };
   const auto count = static_cast<std::size_t>(ranks);
   // A tensor is reported once and decided once over each edge of the tree.
-  std::vector<double> messages(count), busy(count), reported(count), answered(count),
+  std::vector<double> messages(count), busy(count), reported(count), answer_times(count),
       telling(count);
   for (int rank = 1; rank < ranks; ++rank)
     for (const int end : {rank, parent(rank)}) {
@@ -184,13 +184,13 @@ ControlCost control_cost(const std::string& way, int ranks, const Network& netwo
     at = std::max(at, reported[static_cast<std::size_t>(rank)] + alpha(rank)) + alpha(rank);
   }
   double last = reported[0];
-  answered[0] = telling[0] = reported[0];
+  answer_times[0] = telling[0] = reported[0];
   for (int rank = 1; rank < ranks; ++rank) {
     double& sent = telling[static_cast<std::size_t>(parent(rank))];
     sent += alpha(rank);
     const auto at = static_cast<std::size_t>(rank);
-    answered[at] = telling[at] = sent + alpha(rank);
-    last = std::max(last, answered[at]);
+    answer_times[at] = telling[at] = sent + alpha(rank);
+    last = std::max(last, answer_times[at]);
   }
   return {*std::ranges::max_element(messages), *std::ranges::max_element(busy), last};
 }

@@ -53,7 +53,7 @@ void add_axes(Table& table, const SeriesList& rows, const Texts& axes) {
 }
 
 Axes find_axes(const SeriesList& all, const std::string& by,
-               const std::set<std::string>& constant) {
+               const std::set<std::string>& constant_names) {
   const Texts names = parameter_names(all);
   if (!by.empty() && !has(names, by)) {
     Texts known = names;
@@ -62,7 +62,7 @@ Axes find_axes(const SeriesList& all, const std::string& by,
   }
   Axes axes;
   for (const std::string& name : names) {
-    if (name == by || constant.contains(name)) continue;
+    if (name == by || constant_names.contains(name)) continue;
     std::map<std::string, std::set<std::string>> texts;  // by benchmark; "" where a row lacks it
     for (const Series& series : all)
       texts[series.first().benchmark].insert(axis_text(series, name));

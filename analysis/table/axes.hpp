@@ -32,10 +32,10 @@ void add_axes(Table& table, const SeriesList& rows, const Texts& axes);
 
 /// The parameters that differ within a benchmark, in a fixed order of importance. A parameter that
 /// repeats the problem in every row is neither shown nor a constant. `by` has no column of its own.
-/// InputError with the nearest name if no row has the parameter `by`. `constant`: parameters that
-/// are told elsewhere.
+/// InputError with the nearest name if no row has the parameter `by`. `constant_names`: parameters
+/// that are told elsewhere.
 Axes find_axes(const SeriesList& all, const std::string& by,
-               const std::set<std::string>& constant = {});
+               const std::set<std::string>& constant_names = {});
 
 /// All parameters of the rows, in the same order.
 Texts parameter_names(const SeriesList& all);

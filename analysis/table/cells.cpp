@@ -165,7 +165,7 @@ void collect(const Row& row, Ceilings& flops, Ceilings& bytes) {
   add(bytes, ceiling.level.empty() ? "memory" : ceiling.level, ceiling.bytes_per_s);
 }
 
-std::string list_rates(const Ceilings& all, const char* unit) {
+std::string format_rates(const Ceilings& all, const char* unit) {
   Texts texts;
   for (const auto& [name, rate] : all) texts.push_back(name + " " + human(rate, unit));
   return join(texts, ", ");
@@ -185,7 +185,7 @@ std::string theoretical(const nlohmann::json& hardware) {
   const nlohmann::json& memory = peaks.at("bytes_per_s");
   return fmt::format("arithmetic {}, memory {}",
                      known.empty() ? why("flops_per_s")
-                                   : fmt::format("{} ({})", list_rates(known, "FLOP/s"),
+                                   : fmt::format("{} ({})", format_rates(known, "FLOP/s"),
                                                  read_field(peaks, "basis")),
                      memory.is_number() ? human(memory, "B/s") : why("bytes_per_s"));
 }
@@ -208,8 +208,8 @@ void note_ceilings(const Results& results, const SeriesList& all, Legend& legend
   for (const auto& [place, machine] : machines) {
     const NamedResult& named = results[place.first];
     Texts parts;
-    if (!machine.flops.empty()) parts.push_back(list_rates(machine.flops, "FLOP/s"));
-    if (!machine.bytes.empty()) parts.push_back(list_rates(machine.bytes, "B/s"));
+    if (!machine.flops.empty()) parts.push_back(format_rates(machine.flops, "FLOP/s"));
+    if (!machine.bytes.empty()) parts.push_back(format_rates(machine.bytes, "B/s"));
     legend.add(fmt::format("{}ceilings, measured: {}; theoretical: {}.",
                            named.name.empty() ? "" : named.name + ": ", join(parts, "; "),
                            theoretical(named.environment(*machine.row).hardware)));
@@ -225,7 +225,7 @@ namespace {
 constexpr std::size_t most_reasons = 8;
 
 /// The properties that these share: the problem, and the parameters that differ in the table.
-std::string list_shared_properties(const std::vector<const Series*>& rows, const Texts& varying) {
+std::string join_shared_properties(const std::vector<const Series*>& rows, const Texts& varying) {
   Texts texts;
   const auto add = [&](const std::string& name, auto value) {
     const std::string text = value(*rows.front());
@@ -266,7 +266,7 @@ std::string fold_lines(const SeriesList& folded, const SeriesList& all, Legend& 
     const auto& rows = reasons.at(order[i]);
     row_count += rows.size();
     marks.push_back(legend.footnote(fmt::format("{} unsupported{}: {}", rows.size(),
-                                                list_shared_properties(rows, varying), order[i])));
+                                                join_shared_properties(rows, varying), order[i])));
   }
   if (row_count < folded.size())
     marks.push_back(legend.footnote(fmt::format(

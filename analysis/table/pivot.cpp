@@ -168,9 +168,9 @@ void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOpti
   }
 }
 
-/// Its explanations go into `legend`. `constant`: parameters that are reported elsewhere.
+/// Its explanations go into `legend`. `constant_names`: parameters that are reported elsewhere.
 PivotTable make_table(const Results& results, const SeriesList& all, const TableOptions& options,
-                      Legend& legend, const std::set<std::string>& constant = {}) {
+                      Legend& legend, const std::set<std::string>& constant_names = {}) {
   PivotTable pivoted;
   Pivot pivot = make_pivot(results, all, options.by);
   std::erase_if(pivot.lines, [&](const PivotLine& line) {
@@ -188,7 +188,7 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
   const SeriesList& rows = pivoted.shown.empty() ? all : pivoted.shown;
   const Texts names = parameter_names(rows);
   const bool here = std::ranges::find(names, options.by) != names.end();
-  pivoted.axes = find_axes(rows, here ? options.by : "", constant);
+  pivoted.axes = find_axes(rows, here ? options.by : "", constant_names);
   Texts columns = options.columns;
   std::erase(columns, "rate");
   choose(pivoted.axes, all, options.by, columns);

@@ -86,10 +86,10 @@ std::string show(Communicator& ranks, const std::vector<std::shared_ptr<SharedOb
                  const std::string& problem, SharedObjects& all) {
   all.clear();
   // Everybody's "!reason", or "=address=address…".
-  const auto first_problem = [](const std::vector<std::string>& findings) {
-    for (std::size_t rank = 0; rank < findings.size(); ++rank)
-      if (findings[rank].starts_with('!'))
-        return "rank " + std::to_string(rank) + ": " + findings[rank].substr(1);
+  const auto first_problem = [](const std::vector<std::string>& messages) {
+    for (std::size_t rank = 0; rank < messages.size(); ++rank)
+      if (messages[rank].starts_with('!'))
+        return "rank " + std::to_string(rank) + ": " + messages[rank].substr(1);
     return std::string();
   };
   std::string own = "!" + problem;

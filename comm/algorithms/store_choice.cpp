@@ -101,9 +101,9 @@ bool StoreChoice::is_streamed(const Call& call, const Kind& kind) const {
 /// run.
 bool StoreChoice::must_measure(const Call& call, const Kind& kind) const {
   const auto bytes = static_cast<double>(call.receive.bytes());
-  double sizes[] = {may_stream(call) && !measured_.contains(kind) ? 1. : 0., bytes, -bytes};
-  ranks_.allreduce_max(sizes);
-  return sizes[0] > 0 && sizes[1] == -sizes[2];
+  double maxima[] = {may_stream(call) && !measured_.contains(kind) ? 1. : 0., bytes, -bytes};
+  ranks_.allreduce_max(maxima);
+  return maxima[0] > 0 && maxima[1] == -maxima[2];
 }
 
 void StoreChoice::measure(const Call& call, const Kind& kind, RegisteredMemory& registered,

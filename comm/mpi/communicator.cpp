@@ -144,7 +144,7 @@ void MpiCommunicator::describe(const Call& call, Execution& execution) const {
 }
 
 void MpiCommunicator::reduce(const Call& call) {
-  const MPI_Datatype type = find_moving_type(call.send.type);
+  const MPI_Datatype type = choose_transfer_type(call.send.type);
   const MPI_Op op = operation(call.send.type, call.op);
   const bool everywhere = call.what == Collective::allreduce;
   const bool mine = everywhere || rank_ == call.root;
@@ -169,14 +169,15 @@ void MpiCommunicator::reduce_scatter(const Call& call) {
     into.data = scratch_.data();
   }
   check(MPI_Reduce_scatter_block(call.send.data, into.data, count_elements(into),
-                                 find_moving_type(into.type), operation(into.type, call.op), comm_),
+                                 choose_transfer_type(into.type), operation(into.type, call.op),
+                                 comm_),
         "MPI_Reduce_scatter_block");
   if (detour) copy(call.receive, into);
   if (call.op == ReduceOp::average) scale(call.receive, size_);
 }
 
 void MpiCommunicator::move(const Call& call) {
-  const MPI_Datatype type = find_moving_type(call.receive.type);
+  const MPI_Datatype type = choose_transfer_type(call.receive.type);
   if (call.what == Collective::broadcast) {
     for (std::int64_t first = 0; first == 0 || first < call.receive.count; first += longest_call) {
       const Buffer part =

@@ -64,7 +64,7 @@ std::string library_name() {
   return name;
 }
 
-MPI_Datatype find_moving_type(DataType type) {
+MPI_Datatype choose_transfer_type(DataType type) {
   switch (type) {
     case DataType::fp64:
       return MPI_DOUBLE;

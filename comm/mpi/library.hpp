@@ -28,7 +28,7 @@ std::string library_name();
 
 /// The MPI type with which elements of `type` are sent; MPI has no 16-bit floating-point types, and
 /// sends them as unsigned integers.
-MPI_Datatype find_moving_type(DataType type);
+MPI_Datatype choose_transfer_type(DataType type);
 
 /// The reduction operator for elements of `type`: MPI's own, or Assay's for 16-bit floating point.
 /// `average` sums.

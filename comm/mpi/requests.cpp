@@ -15,7 +15,7 @@ namespace {
 class LongType {
  public:
   LongType(Buffer data, std::int64_t longest) {
-    const MPI_Datatype element = find_moving_type(data.type);
+    const MPI_Datatype element = choose_transfer_type(data.type);
     MPI_Datatype parts[2] = {MPI_DATATYPE_NULL, element};
     check(MPI_Type_contiguous(static_cast<int>(longest), element, &parts[0]),
           "MPI_Type_contiguous");
@@ -42,7 +42,7 @@ void pass(Buffer data, std::int64_t longest, const char* what, MpiCall call) {
   if (data.count > longest)
     check(call(1, LongType(data, longest).get()), what);
   else
-    check(call(static_cast<int>(data.count), find_moving_type(data.type)), what);
+    check(call(static_cast<int>(data.count), choose_transfer_type(data.type)), what);
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Request MpiCommunicator::take() {
 }
 
 void MpiCommunicator::begin(const Call& call, MPI_Request* handle) {
-  const MPI_Datatype type = find_moving_type(call.receive.type);
+  const MPI_Datatype type = choose_transfer_type(call.receive.type);
   const auto count = static_cast<int>(call.receive.count);
   const bool same = call.send.data == call.receive.data;
   const bool mine = call.what != Collective::reduce || rank_ == call.root;
@@ -138,7 +138,7 @@ void MpiCommunicator::finish(Request& request, const MPI_Status& status) {
   if (ended.average.count > 0) scale(ended.average, size_);
   if (!ended.is_receive) return;
   MPI_Count count = 0;  // MPI_UNDEFINED (negative) for no whole number of elements
-  check(MPI_Get_elements_x(&status, find_moving_type(ended.message.type), &count),
+  check(MPI_Get_elements_x(&status, choose_transfer_type(ended.message.type), &count),
         "MPI_Get_elements_x");
   if (count != ended.message.count)
     throw CaseError(fmt::format("received {} elements where {} were expected (rank {}, tag {})",

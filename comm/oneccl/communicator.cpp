@@ -232,7 +232,7 @@ void OneCclCommunicator::begin(Transfer& transfer) {
   transfer.state = Transfer::State::under_way;
 }
 
-bool OneCclCommunicator::has_ended(Transfer& transfer) {
+bool OneCclCommunicator::poll_end(Transfer& transfer) {
   if (transfer.state == Transfer::State::ended) return true;
   try {
     if (transfer.state == Transfer::State::waits || !transfer.event.test()) return false;
@@ -252,7 +252,7 @@ bool OneCclCommunicator::has_ended(Transfer& transfer) {
 /// A wait for one request moves all requests on: the other side may wait for another.
 void OneCclCommunicator::progress() {
   for (const std::vector<std::uintptr_t>& line : lines_)
-    if (!line.empty()) has_ended(transfers_[line.front()]);
+    if (!line.empty()) poll_end(transfers_[line.front()]);
 }
 
 void OneCclCommunicator::wait(Request& request) {
@@ -267,7 +267,7 @@ void OneCclCommunicator::wait(Request& request) {
 bool OneCclCommunicator::done(Request& request) {
   if (request.handle == 0) return true;
   progress();
-  if (!has_ended(transfers_[request.handle])) return false;
+  if (!poll_end(transfers_[request.handle])) return false;
   transfers_.give_back(request.handle);
   request = {};
   return true;

@@ -44,7 +44,7 @@ class OneCclCommunicator final : public KnownRanks {
   Request queue(Buffer data, int peer, bool sending);
   void begin(Transfer& transfer);
   /// True if it has ended; then begins the message that waited for it.
-  bool has_ended(Transfer& transfer);
+  bool poll_end(Transfer& transfer);
   void progress();
   ccl::event enqueue(const Call& call);
   Request remember(ccl::event event);

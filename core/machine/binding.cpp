@@ -10,7 +10,7 @@ namespace assay {
 
 namespace {
 
-std::vector<int> list_touched(hwloc_topology_t topology, hwloc_obj_type_t type,
+std::vector<int> list_objects(hwloc_topology_t topology, hwloc_obj_type_t type,
                               hwloc_const_bitmap_t allowed) {
   std::vector<int> numbers;
   for (hwloc_obj_t object = nullptr;
@@ -42,9 +42,9 @@ Binding binding_of_process() {
                                                                               &hwloc_bitmap_free);
   if (!allowed || hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_PROCESS) != 0)
     return make_unknown_binding("read the binding");
-  return {list_touched(topology, HWLOC_OBJ_PACKAGE, allowed.get()),
-          list_touched(topology, HWLOC_OBJ_NUMANODE, allowed.get()),
-          list_touched(topology, HWLOC_OBJ_CORE, allowed.get())};
+  return {list_objects(topology, HWLOC_OBJ_PACKAGE, allowed.get()),
+          list_objects(topology, HWLOC_OBJ_NUMANODE, allowed.get()),
+          list_objects(topology, HWLOC_OBJ_CORE, allowed.get())};
 }
 
 }  // namespace assay

@@ -9,8 +9,10 @@ using nlohmann::json;
 namespace {
 
 std::int64_t whole(double count) { return static_cast<std::int64_t>(count); }
-json make_value(const std::string& text) { return text.empty() ? json() : json(text); }
-json make_value(const std::optional<double>& number) { return number ? json(*number) : json(); }
+json make_text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
+json make_text_or_null(const std::optional<double>& number) {
+  return number ? json(*number) : json();
+}
 
 void read(const json& value, std::string& text) {
   text = value.is_null() ? "" : value.get<std::string>();
@@ -29,7 +31,7 @@ static void to_json(json& document, const Burn::Kind& kind) {
               {"seconds", kind.seconds},
               {"faulty", whole(kind.faulty)},
               {"undecided", whole(kind.undecided)},
-              {"excluded", make_value(kind.excluded)}};
+              {"excluded", make_text_or_null(kind.excluded)}};
 }
 static void from_json(const json& document, Burn::Kind& kind) {
   document.at("name").get_to(kind.name);
@@ -56,16 +58,16 @@ void to_json(json& document, const BurnFault& fault) {
               {"rank", fault.rank},
               {"host", fault.host},
               {"data", fault.data},
-              {"place", make_value(fault.place)},
-              {"expected", make_value(fault.expected)},
-              {"found", make_value(fault.actual)},
-              {"differing_bits", make_value(fault.differing_bits)},
+              {"place", make_text_or_null(fault.place)},
+              {"expected", make_text_or_null(fault.expected)},
+              {"found", make_text_or_null(fault.actual)},
+              {"differing_bits", make_text_or_null(fault.differing_bits)},
               {"elements", whole(fault.elements)},
-              {"device", make_value(fault.device)},
-              {"processors", make_value(fault.processors)},
-              {"temperature_celsius", make_value(fault.temperature_celsius)},
-              {"clock_hz", make_value(fault.clock_hz)},
-              {"remark", make_value(fault.remark)}};
+              {"device", make_text_or_null(fault.device)},
+              {"processors", make_text_or_null(fault.processors)},
+              {"temperature_celsius", make_text_or_null(fault.temperature_celsius)},
+              {"clock_hz", make_text_or_null(fault.clock_hz)},
+              {"remark", make_text_or_null(fault.remark)}};
 }
 void from_json(const json& document, BurnFault& fault) {
   document.at("unix_s").get_to(fault.unix_s);

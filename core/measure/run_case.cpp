@@ -98,7 +98,7 @@ constexpr double least_part_of_bound = 0.01;
 /// Why the results show that tf32, of which it is only known that it was requested, was silently
 /// promoted to fp32; "" where they do not. Inputs in 16 bits lose nothing in tf32, so only fp32
 /// storage shows it.
-std::string find_promotion(const Execution& execution, const Verification& checked) {
+std::string explain_promotion(const Execution& execution, const Verification& checked) {
   const bool claimed = execution.evidence == "requested" &&
                        execution.compute == name(Precision::tf32) &&
                        execution.storage == name(Precision::fp32);
@@ -236,7 +236,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   if (good) good = steps.verify([&] { return workload->verify_after(); });
   if (good)
     good = steps.run([&]() -> Finding {
-      std::string why = find_promotion(workload->execution(), *outcome.verification);
+      std::string why = explain_promotion(workload->execution(), *outcome.verification);
       if (why.empty()) return {};
       return {Severity::unsupported, std::move(why)};
     });

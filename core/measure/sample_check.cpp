@@ -37,7 +37,7 @@ double cost_of_reading() {
 
 }  // namespace
 
-double estimate_passed(double claimed_s, double passed_s, double between_s) {
+double compute_accountable_seconds(double claimed_s, double passed_s, double between_s) {
   return std::max(std::min(claimed_s, passed_s), passed_s - std::max(between_s, 0.0));
 }
 
@@ -62,7 +62,8 @@ double SampleCheck::once(int batch) {
   ++samples_;
   ++in_group_;
   all_.push_back(seconds);
-  const double passed = estimate_passed(claimed, sampler_.passed_s(), sampler_.between_s());
+  const double passed =
+      compute_accountable_seconds(claimed, sampler_.passed_s(), sampler_.between_s());
   claimed_ += claimed;
   passed_ += passed;
   // Some readings lie between the two clocks.

@@ -15,7 +15,7 @@ namespace assay {
 /// The part of passed_s that a sample of claimed_s must account for, in seconds. A thread may be
 /// interrupted after it has read one clock and before it reads the other: passed_s may be too long
 /// by up to between_s (Sampler::between_s).
-double estimate_passed(double claimed_s, double passed_s, double between_s);
+double compute_accountable_seconds(double claimed_s, double passed_s, double between_s);
 
 class SampleCheck {
  public:

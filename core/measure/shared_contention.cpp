@@ -43,11 +43,12 @@ void share(Contention& averages, Communicator& ranks, double processors) {
     processors = static_cast<double>(allowed.size());
   if (!(processors > 0)) processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   // A negative number stands for a rank that cannot tell, as in worst().
-  const auto to_list = [&](const std::optional<double>& value) {
+  const auto gather_averages = [&](const std::optional<double>& value) {
     return all_numbers(value.value_or(-1), ranks);
   };
-  const std::vector<double> own = to_list(averages.own), idle = to_list(averages.idle),
-                            stolen = to_list(averages.stolen);
+  const std::vector<double> own = gather_averages(averages.own),
+                            idle = gather_averages(averages.idle),
+                            stolen = gather_averages(averages.stolen);
   const auto number = [](double value) { return value < 0 ? std::nullopt : std::optional(value); };
   std::vector<Contention> here;
   double used = 0;

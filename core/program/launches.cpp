@@ -36,7 +36,7 @@ std::string tell_where_rows_are(const std::optional<fs::path>& journal) {
   if (!journal) return "";
   const std::vector<json> events = read_journal(*journal);
   if (std::ranges::any_of(events, [](const json& event) { return event.at("event") == "row"; }))
-    return describe_rows_place(*journal);
+    return describe_rows_location(*journal);
   std::error_code stays;
   fs::remove(*journal, stays);
   return "";

@@ -81,14 +81,14 @@ std::optional<fs::path> own_journal(const RunRequest& request) {
   return request.out.string() + ".journal.jsonl";
 }
 
-std::string describe_rows_place(const fs::path& journal) {
+std::string describe_rows_location(const fs::path& journal) {
   return fmt::format(
       " Finished rows are kept in {0}. Make a result of them with `assay recover {0}`.",
       journal.string());
 }
 
 std::string recovery_note(const std::string& program, const fs::path& journal) {
-  return fmt::format("{}: ended by a signal.{}\n", program, describe_rows_place(journal));
+  return fmt::format("{}: ended by a signal.{}\n", program, describe_rows_location(journal));
 }
 
 RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,

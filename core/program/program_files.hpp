@@ -18,9 +18,9 @@ void check_out(const Benchmark& benchmark, const RunRequest& request);
 std::optional<std::filesystem::path> own_journal(const RunRequest& request);
 
 /// The words on where the finished rows of a program are, with a space before them.
-std::string describe_rows_place(const std::filesystem::path& journal);
+std::string describe_rows_location(const std::filesystem::path& journal);
 
-/// The message on stderr if a signal ends the program: describe_rows_place().
+/// The message on stderr if a signal ends the program: describe_rows_location().
 std::string recovery_note(const std::string& program, const std::filesystem::path& journal);
 
 /// The head of the result of a program that runs by itself, and of its journal.

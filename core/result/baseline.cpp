@@ -150,7 +150,7 @@ std::vector<std::string> make_notes(const Row& row, const Candidate& candidate) 
     if (const json theirs = parameter(base, name), mine = parameter(row, name); theirs != mine)
       notes.push_back(fmt::format("{} is {} there, {} here", name, describe_value(theirs),
                                   describe_value(mine)));
-  if (const std::vector<std::string> left = list_left_to_name(row, base); !left.empty())
+  if (const std::vector<std::string> left = list_implied_parameters(row, base); !left.empty())
     notes.push_back("not given there: " + join(left, ", "));
   if (const json theirs = parameter(base, "nodes"), mine = parameter(row, "nodes"); theirs != mine)
     notes.push_back(
@@ -293,7 +293,7 @@ std::optional<RowBaseline> Baseline::match(const Row& row, std::string* why,
   match.algorithm = algorithm(base);
   match.note = join(make_notes(row, *best), "; ");
   match.projection = !base.projection.empty();
-  match.not_given = list_left_to_name(row, base);
+  match.not_given = list_implied_parameters(row, base);
   const std::string mark = choose_mark(best->launches);
   match.shared = mark == shared_mark;
   match.throttled = mark == throttled_mark;

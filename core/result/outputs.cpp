@@ -179,7 +179,7 @@ void check_run_folder(const fs::path& folder, const std::vector<std::string>& in
   std::vector<fs::path> names(std::begin(files_of_run), std::end(files_of_run));
   names.insert(names.end(), std::begin(derived_of_run), std::end(derived_of_run));
   for (const fs::path& name : names) {
-    if (fs::is_symlink(fs::symlink_status(real / name, missing))) find_replaced(real / name);
+    if (fs::is_symlink(fs::symlink_status(real / name, missing))) resolve_output(real / name);
     for (const std::string& input : inputs)
       if (fs::is_regular_file(input, missing) && same_file(real / name, input)) refuse(input, name);
   }

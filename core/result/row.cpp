@@ -123,7 +123,7 @@ static void visit_fields(SameAs<PrintedRatio> auto& ratio, auto& fields) {
   fields.always("system", ratio.system, "row", ratio.row, "text", ratio.text, "value", ratio.value);
 }
 
-static void visit_fields(SameAs<RowPrint> auto& printed, auto& fields) {
+static void visit_fields(SameAs<PrintedValue> auto& printed, auto& fields) {
   fields.nullable("value", printed.value);
   fields.always("unit", printed.unit, "text", printed.text);
   fields.nullable("reason", printed.reason);

@@ -146,7 +146,7 @@ struct PrintedRatio {
   double value = 0;
 };
 /// The number as a published source prints it.
-struct RowPrint {
+struct PrintedValue {
   std::optional<double> value{};
   std::string unit{}, text{}, reason{};
   std::vector<PrintedRatio> ratios{};
@@ -192,7 +192,7 @@ struct Row {
   bool published = false;
   bool of_bracket = false;  ///< written without launch, samples, energy and ceiling
   std::string citation{}, note{}, projection{}, incomparable{}, comparable_within{};
-  Boxed<RowPrint> printed{};
+  Boxed<PrintedValue> printed{};
   nlohmann::json rest = nlohmann::json::object();
 
   bool is_ok() const { return status == "ok"; }

@@ -105,7 +105,7 @@ std::string describe_value(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::vector<std::string> list_left_to_name(const Row& row, const Row& base) {
+std::vector<std::string> list_implied_parameters(const Row& row, const Row& base) {
   std::vector<std::string> names;
   if (!base.published || !is_named(row, base)) return names;
   for (const auto& [name, value] : row.parameters)
@@ -126,7 +126,7 @@ std::string difference(const Row& row, const Row& base) {
       if (!may_differ(name, row, base) &&
           std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
-  const std::vector<std::string> left = list_left_to_name(row, base);
+  const std::vector<std::string> left = list_implied_parameters(row, base);
   for (const std::string& name : names)
     if (parameter(row, name) != parameter(base, name) &&
         !(name == "ranks" && ranks_may_differ(row, base)) &&

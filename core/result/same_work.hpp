@@ -19,7 +19,7 @@ std::string within_list(const std::string& name);
 
 /// Parameters of `row` that `base` does not have. `base` is a published row of the same size that
 /// has only the name of its problem, which implies these parameters.
-std::vector<std::string> list_left_to_name(const Row& row, const Row& base);
+std::vector<std::string> list_implied_parameters(const Row& row, const Row& base);
 /// The first difference between the work of two rows; "" if they did the same work.
 std::string difference(const Row& row, const Row& base);
 

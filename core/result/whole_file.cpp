@@ -84,7 +84,7 @@ bool is_special(const fs::path& file) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-fs::path find_replaced(const fs::path& file) {
+fs::path resolve_output(const fs::path& file) {
   std::error_code missing;
   if (!fs::is_symlink(fs::symlink_status(file, missing)) || is_special(file)) return file;
   const fs::path real = fs::canonical(file, missing);
@@ -99,7 +99,7 @@ void write_pieces(const fs::path& file, const std::function<void(const PieceWrit
   refuse_folder(file);
   make_folder(file);
   survive_size_limit();
-  const fs::path target = find_replaced(file);
+  const fs::path target = resolve_output(file);
   const std::string suggestion =
       "Free space or choose another folder; what was there before is unchanged.";
   if (is_special(target)) {
@@ -145,7 +145,7 @@ void write_text(const fs::path& file, const std::string& text) {
 void check_writable(const fs::path& file) {
   refuse_folder(file);
   make_folder(file);
-  const fs::path target = find_replaced(file);
+  const fs::path target = resolve_output(file);
   if (is_special(target)) {
     if (::access(target.c_str(), W_OK) != 0)
       throw unwritable(file, words_of_error(errno), "Choose another file.");

@@ -14,7 +14,7 @@ bool is_special(const std::filesystem::path& file);
 
 /// The file that is replaced when `file` is written: itself. InputError for a link, through which
 /// something else would be overwritten; but "/dev/stdout" leads to what the shell has opened.
-std::filesystem::path find_replaced(const std::filesystem::path& file);
+std::filesystem::path resolve_output(const std::filesystem::path& file);
 
 /// Writes `parts`, one after the other, to a temporary file in the same folder (which is created if
 /// it is missing), syncs it to the disk, renames it to `file`, and syncs the folder. A reader finds

@@ -120,7 +120,7 @@ struct Range {
 };
 
 /// The whole pixels that a part touches.
-Range find_touched(double start, double length, int pixels) {
+Range cover_pixels(double start, double length, int pixels) {
   const int first = std::clamp(static_cast<int>(std::floor(start)), 0, pixels - 1);
   const int end = std::clamp(static_cast<int>(std::ceil(start + length)), first + 1, pixels);
   return {first, end - first};
@@ -129,7 +129,7 @@ Range find_touched(double start, double length, int pixels) {
 }  // namespace
 
 void resize_axis(double start, double length, int pixels, int size, bool flip, ResizeAxis& axis) {
-  const Range part = find_touched(start, length, pixels);
+  const Range part = cover_pixels(start, length, pixels);
   const double scale = length / size, reach = std::max(scale, 1.0);
   axis.taps = std::min(static_cast<int>(std::ceil(2 * reach)) + 1, part.count);
   axis.first.assign(static_cast<std::size_t>(size), 0);
@@ -153,8 +153,8 @@ void resize_axis(double start, double length, int pixels, int size, bool flip, R
 }
 
 PixelBox Resizer::box(ImageSize image, double x, double y, double width, double height) {
-  const Range columns = find_touched(x, width, image.width),
-              rows = find_touched(y, height, image.height);
+  const Range columns = cover_pixels(x, width, image.width),
+              rows = cover_pixels(y, height, image.height);
   return {columns.first, rows.first, columns.count, rows.count};
 }
 

@@ -80,10 +80,10 @@ class Eigh final : public BlasOperation {
     if (info != 0)
       throw CaseError(fmt::format("{} of {} told no size of its workspace (info is {}).", name_,
                                   library().file(), info));
-    const double doubles =
+    const double workspace_values =
         std::ceil(static_cast<double>(reals) *
                   (1 + static_cast<double>(std::numeric_limits<Real>::epsilon())));
-    reals_ = std::max(static_cast<Int>(doubles), 1 + 6 * d_ + 2 * d_ * d_);
+    reals_ = std::max(static_cast<Int>(workspace_values), 1 + 6 * d_ + 2 * d_ * d_);
     integers_ = std::max<Int>(integers, 3 + 5 * d_);
   }
 

@@ -108,26 +108,26 @@ Result<std::unique_ptr<Library>> Library::open(const std::string& name, int thre
                   join(reasons, "; "))};
 }
 
-Result<std::unique_ptr<Library>> Library::open_file(const std::string& request,
+Result<std::unique_ptr<Library>> Library::open_file(const std::string& requested_name,
                                                     const std::string& name, int threads) {
   if (const std::string why = why_not_loadable(name); !why.empty())
     return Unsupported{fmt::format("blas: unavailable: {}", why)};
   if (memory_is_limited()) {  // before it is opened: threads that wait for memory would stay
     std::string why = why_not_computing(name, threads, [&] {
-      const Result<std::unique_ptr<Library>> tried = load(request, name);
+      const Result<std::unique_ptr<Library>> tried = load(requested_name, name);
       if (const auto* const library = std::get_if<std::unique_ptr<Library>>(&tried))
         (*library)->multiply_with(threads);
     });
     if (!why.empty()) return Unsupported{std::move(why)};
   }
-  return load(request, name);
+  return load(requested_name, name);
 }
 
-Result<std::unique_ptr<Library>> Library::load(const std::string& request,
+Result<std::unique_ptr<Library>> Library::load(const std::string& requested_name,
                                                const std::string& name) {
   void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return Unsupported{fmt::format("blas: unavailable: {}", loader_words())};
-  auto library = std::unique_ptr<Library>(new Library(request, handle));
+  auto library = std::unique_ptr<Library>(new Library(requested_name, handle));
   library->file_ = find_path(handle, name);
   for (const char* suffix : suffixes) {
     library->suffix_ = suffix;

@@ -48,10 +48,12 @@ class Library {
   bool is_threaded() const;
 
  private:
-  Library(std::string request, void* handle) : name_(std::move(request)), handle_(handle) {}
-  static Result<std::unique_ptr<Library>> open_file(const std::string& request,
+  Library(std::string requested_name, void* handle)
+      : name_(std::move(requested_name)), handle_(handle) {}
+  static Result<std::unique_ptr<Library>> open_file(const std::string& requested_name,
                                                     const std::string& name, int threads);
-  static Result<std::unique_ptr<Library>> load(const std::string& request, const std::string& name);
+  static Result<std::unique_ptr<Library>> load(const std::string& requested_name,
+                                               const std::string& name);
   void* symbol(const std::string& name) const;
   Result<bool> probe_width() const;
   std::string read_version() const;

@@ -107,7 +107,8 @@ std::vector<double> winograd_amplifications(int outputs, int taps) {
   return of_outputs;
 }
 
-std::optional<std::string> why_unjudged(const ConvProblem& problem, const Execution& execution) {
+std::optional<std::string> explain_unjudged(const ConvProblem& problem,
+                                            const Execution& execution) {
   if (method(execution) != Method::winograd || !execution.tile) return std::nullopt;
   const ConvShape& s = problem.shape();
   const double points = *execution.tile + static_cast<double>(std::max({s.kd, s.kh, s.kw})) - 1;

@@ -42,7 +42,7 @@ inline constexpr int most_winograd_points = 8;
 
 /// The reason why results of `executed` cannot be judged; nothing if they can
 /// (Oracle::cannot_judge).
-std::optional<std::string> why_unjudged(const ConvProblem& problem, const Execution& execution);
+std::optional<std::string> explain_unjudged(const ConvProblem& problem, const Execution& execution);
 
 class ErrorModel : public sums::ErrorModel {
  public:

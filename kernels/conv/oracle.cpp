@@ -276,7 +276,7 @@ class ConvOracle final : public Oracle {
   }
 
   std::optional<std::string> cannot_judge(const Execution& execution) const override {
-    return why_unjudged(problem_, execution);
+    return explain_unjudged(problem_, execution);
   }
 
   double widest_norm_bound() const override {

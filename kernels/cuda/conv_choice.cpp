@@ -191,7 +191,7 @@ OperationResult settle_operation(const ConvRequest& conv_request, const std::str
     auto operation = std::make_unique<Convolution>(conv_request.place, conv_request.problem,
                                                    conv_request.form, algorithm, std::move(way));
     // The oracle would refuse its results, right or wrong.
-    if (auto why = convolution::why_unjudged(conv_request.problem, operation->execution()))
+    if (auto why = convolution::explain_unjudged(conv_request.problem, operation->execution()))
       return Unsupported{std::move(*why)};
     if (auto refusal = operation->prove(conv_request.place, conv_request.text, conv_request.timed))
       return std::move(*refusal);

@@ -86,7 +86,7 @@ class Dense {
   cusolverDnHandle_t handle() const { return handle_; }
   cusolverDnParams_t params() const { return params_; }
   /// "cuSOLVER 12000 Xsyevd"
-  std::string name_function(const char* function) const {
+  std::string describe_function(const char* function) const {
     int version = 0;
     check_solver(solver_.version(&version), "asking cuSOLVER for its version");
     return fmt::format("cuSOLVER {} {}", version, function);

@@ -14,7 +14,7 @@ class Eigh final : public LinalgOperation {
  public:
   Eigh(const LinalgProblem& problem, const Blas& blas, const Solver& solver)
       : LinalgOperation(problem, blas, "divide_and_conquer"), dense_(solver) {
-    execution_.implementation = dense_.name_function("Xsyevd");
+    execution_.implementation = dense_.describe_function("Xsyevd");
     const auto some = gpu_memory(64, "eigh");  // of which the address alone is looked at
     std::size_t on_host = 0;
     check_solver(dense_->syevd_size(dense_.handle(), dense_.params(), CUSOLVER_EIG_MODE_VECTOR,

@@ -17,7 +17,7 @@ class Qr final : public LinalgOperation {
       : LinalgOperation(problem, blas, "householder"),
         dense_(solver),
         signs_(static_cast<std::size_t>(shape_.d)) {
-    execution_.implementation = dense_.name_function("Xgeqrf");
+    execution_.implementation = dense_.describe_function("Xgeqrf");
     const auto some = gpu_memory(64, "qr");  // of which the address alone is looked at
     std::size_t on_host = 0;
     check_solver(dense_->geqrf_size(dense_.handle(), dense_.params(), shape_.n, shape_.d,

@@ -27,7 +27,7 @@ void OwnOperation::run(Stream& stream) {
   start_all();
 }
 
-void OwnOperation::check_start(cudaError_t error) const { check(error, what_); }
+void OwnOperation::check_launch(cudaError_t error) const { check(error, what_); }
 
 std::int64_t OwnOperation::sums_size(std::int64_t rows, std::int64_t columns) {
   std::int64_t size = rows * columns;

@@ -24,7 +24,7 @@ class OwnOperation : public BoundOperation {
 
   template <class Item>
   void start(const Item& item, std::int64_t count) const {
-    check_start(for_each(item, count, stream_));
+    check_launch(for_each(item, count, stream_));
   }
   /// Rows of at most 64, with the sums of rows [rows, columns]. The memory after the rows is used,
   /// too: sums_size() has the total.
@@ -55,7 +55,7 @@ class OwnOperation : public BoundOperation {
   void lay_channels_last();
 
  private:
-  void check_start(cudaError_t error) const;
+  void check_launch(cudaError_t error) const;
 
   std::string what_;
   cudaStream_t stream_ = nullptr;

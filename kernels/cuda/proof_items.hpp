@@ -62,8 +62,8 @@ struct AnyTensor {
   }
 };
 
-/// round_to(): rounded once.
-ASSAY_CALLED_ITEM double round_to(Format format, double value) {
+/// round_to_format(): rounded once.
+ASSAY_CALLED_ITEM double round_to_format(Format format, double value) {
   switch (format) {
     case Format::fp32:
       return static_cast<double>(static_cast<float>(value));
@@ -111,7 +111,7 @@ struct CompareLane {
       const double value = output(at + i);
       const double target = want.max_bound != 0 || value == want.value
                                 ? want.value
-                                : round_to(output.format, want.value);
+                                : round_to_format(output.format, want.value);
       comparison.add(first + i, value, target, !(std::fabs(value) <= largest), want);
     }
     to[lane] = comparison;

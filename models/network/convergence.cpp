@@ -162,12 +162,12 @@ class Training {
 
   void judge(const EpochResult& trained) {
     if (oracle_ == nullptr) return;
-    const PausedClock left_out(clock_);
+    const ClockPause left_out(clock_);
     oracle_->end_epoch(trainer_, trained);
   }
 
   void judge_epoch() {
-    const PausedClock left_out(clock_);
+    const ClockPause left_out(clock_);
     training_.pause();
     settings_.after_epoch();
   }
@@ -185,7 +185,7 @@ class Training {
     one_step(false, 0);
     rehearses_ = false;
     if (oracle_ != nullptr) oracle_->rehearse(false);
-    const PausedClock left_out(clock_);
+    const ClockPause left_out(clock_);
     trainer_.swap_state(state);
     training_.start(data);
     --result_.steps;
@@ -323,9 +323,9 @@ class Training {
   /// already.
   void stop_if_asked() {
     if (!stop_) return;
-    double stop = stop_->is_requested() ? 1 : 0;
-    ranks_.allreduce_max(std::span(&stop, 1));
-    if (stop == 0) return;
+    double stops = stop_->is_requested() ? 1 : 0;
+    ranks_.allreduce_max(std::span(&stops, 1));
+    if (stops == 0) return;
     if (step_ > 0) write();
     const std::string when = step_ > 0 ? fmt::format("step {} of epoch {}", step_, epoch_ + 1)
                                        : fmt::format("epoch {}", epoch_);
@@ -338,7 +338,7 @@ class Training {
   }
 
   void write() {
-    const PausedClock left_out(clock_);
+    const ClockPause left_out(clock_);
     training_.pause();
     const CheckpointCost cost =
         checkpoint_.write({epoch_, step_, losses_, left_out.since(), untimed_,

@@ -105,7 +105,7 @@ Results results_in_fp64(const Executor& executor, const Network& network,
 using Memory = std::map<ValueIndex, std::shared_ptr<void>>;  // as ExecutorSettings::memory
 
 /// Parameters and statistics of a network that is trained.
-Result<Memory> train_to_learn(const TrainerSettings& settings, Plugins& plugins) {
+Result<Memory> train_network(const TrainerSettings& settings, Plugins& plugins) {
   Learning learning = settings.learning;
   learning.last_norm = parity_last_norm;
   ExecutorSettings executor_settings = settings.executor;
@@ -133,7 +133,7 @@ Result<std::unique_ptr<Executor>> make_executor(const TrainerSettings& settings,
                                                 Communicator& ranks,
                                                 double* fill_seconds = nullptr) {
   const auto start = Clock::now();
-  auto memory = make_on_all<Memory>(ranks, [&] { return train_to_learn(settings, plugins); });
+  auto memory = make_on_all<Memory>(ranks, [&] { return train_network(settings, plugins); });
   if (auto* refusal = std::get_if<Unsupported>(&memory)) return std::move(*refusal);
   if (fill_seconds != nullptr) *fill_seconds = seconds_since(start);
   ExecutorSettings executor_settings = settings.executor;

@@ -26,12 +26,12 @@ class TrainingClock {
 };
 
 /// Leaves the time of its scope out.
-class PausedClock {
+class ClockPause {
  public:
-  explicit PausedClock(TrainingClock& clock) : clock_(clock), since_(clock.counted_seconds()) {}
-  ~PausedClock() { clock_.leave_out(clock_.counted_seconds() - since_); }
-  PausedClock(const PausedClock&) = delete;
-  PausedClock& operator=(const PausedClock&) = delete;
+  explicit ClockPause(TrainingClock& clock) : clock_(clock), since_(clock.counted_seconds()) {}
+  ~ClockPause() { clock_.leave_out(clock_.counted_seconds() - since_); }
+  ClockPause(const ClockPause&) = delete;
+  ClockPause& operator=(const ClockPause&) = delete;
   /// The counted time at its beginning.
   double since() const { return since_; }
 

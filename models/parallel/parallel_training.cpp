@@ -83,12 +83,12 @@ class ParallelTraining {
     StepTotals sum;
     add_steps(epoch, 0, first, false, sum);
     {
-      const PausedClock left_out(clock_);
+      const ClockPause left_out(clock_);
       way_.prepare_judge();
     }
     add_steps(epoch, first, first + judged, true, sum);
     {
-      const PausedClock left_out(clock_);
+      const ClockPause left_out(clock_);
       Verification verification;
       verification.passed = true;
       way_.judge(verification);

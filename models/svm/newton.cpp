@@ -40,7 +40,7 @@ void count_evaluation(const SvmObjective& objective, SvmSolution& solution) {
   solution.evaluated_rows += objective.rows();
 }
 
-double square_norm(const std::vector<double>& v) {
+double compute_square_norm(const std::vector<double>& v) {
   return std::inner_product(v.begin(), v.end(), v.begin(), 0.0);
 }
 
@@ -108,7 +108,7 @@ bool SvmNewton::search(SvmObjective& objective, const SvmSettings& settings, Svm
 /// One step at the present slope.
 SvmNewton::Outcome SvmNewton::step(SvmObjective& objective, const SvmSettings& settings,
                                    SvmSolution& solution) {
-  if (square_norm(value_.gradient) / 2 <= solved_part * (value_.primal - value_.dual))
+  if (compute_square_norm(value_.gradient) / 2 <= solved_part * (value_.primal - value_.dual))
     return Outcome::solved;
   const std::vector<double>& curvature = objective.curvature();
   ++solution.steps;

@@ -57,7 +57,7 @@ double hinge_at(const double* x, double y, const std::vector<double>& w) {
   return z > 0 || !(z == z) ? z : 0;
 }
 
-double square_norm(const double* v, std::size_t count) {
+double compute_square_norm(const double* v, std::size_t count) {
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += v[i] * v[i];
   return sum;
@@ -106,7 +106,7 @@ std::string why_unreached(SvmEnd end) {
 void add_sums(const SvmSolution& solution, const SvmClaims& claims, const std::vector<double>& sums,
               double roundoff, std::vector<Relation>& relations) {
   const std::vector<double>&w = solution.w, &gradient = solution.last.gradient;
-  const double c = claims.cost, norm = square_norm(w.data(), w.size());
+  const double c = claims.cost, norm = compute_square_norm(w.data(), w.size());
   double off = gradient.size() == w.size() ? 0 : INFINITY;
   for (std::size_t j = 0; j < gradient.size() && j < w.size(); ++j) {
     const double difference = gradient[j] - (w[j] - c * sums[direction + j]);
@@ -157,8 +157,8 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
         }
       },
       ranks);
-  const double c = claims.cost, dual_norm = c * c * square_norm(&sums[direction], width);
-  const double primal = square_norm(solution.w.data(), width) / 2 + c * sums[hinge];
+  const double c = claims.cost, dual_norm = c * c * compute_square_norm(&sums[direction], width);
+  const double primal = compute_square_norm(solution.w.data(), width) / 2 + c * sums[hinge];
   const double t = dual_norm > 0 ? std::min(1.0, c * sums[slack] / dual_norm) : 1;
   const double dual = t * c * sums[slack] - t * t * dual_norm / 2;
   const double gap = (primal - dual) / primal;
@@ -192,7 +192,7 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
                        wrong_operations(solution, claims), 1e-9});
   if (claims.nelder_mead) {
     const double vertex =
-        stopped ? square_norm(solution.vertex.data(), width) / 2 + c * sums[sums.size() - 2]
+        stopped ? compute_square_norm(solution.vertex.data(), width) / 2 + c * sums[sums.size() - 2]
                 : primal;
     const double rest = stopped || solution.evaluations >= claims.evaluations ? 0 : INFINITY;
     relations.push_back({"stop", "(P at a vertex of the last simplex - P) / P(0)",

@@ -357,7 +357,7 @@ class BurnRun {
     ExitCode code = exit_code(all.rows);
     if (!lost_.empty() || !missing_.empty() || !stopped_.empty())
       code = find_gravest(code, ExitCode::failed);
-    write_end(folder_, make_end_text(static_cast<int>(code)));
+    write_end(folder_, describe_end(static_cast<int>(code)));
     return static_cast<int>(code);
   }
 

@@ -167,7 +167,7 @@ class EnsembleRun {
       for (const Row& row : left.result->rows) {
         expect_one_quality(member, row);
         if (i == rung && !may_be_repeated(row)) return true;
-        const auto end = find_reaching_epoch(row, i, ensemble_.target);
+        const auto end = make_ranked_member(row, i, ensemble_.target);
         if (i < rung && end && end->reached) return true;
       }
     }
@@ -292,7 +292,7 @@ class EnsembleRun {
     std::string text = "missing: " + run.missing;
     if (left.result && !left.result->rows.empty()) {
       const Row& row = left.result->rows.back();
-      const auto end = find_reaching_epoch(row, run.rung, ensemble_.target);
+      const auto end = make_ranked_member(row, run.rung, ensemble_.target);
       text = end ? fmt::format("{:.4f} after {}", end->quality,
                                format_count(static_cast<std::size_t>(end->epochs), "epoch"))
                  : find_state(row);
@@ -331,7 +331,7 @@ class EnsembleRun {
       for (const UnrankedMember& member : *members)
         if (member.state == "missing")
           code = find_gravest(code, out_of_time_ ? ExitCode::incomparable : ExitCode::failed);
-    write_end(folder_, make_end_text(static_cast<int>(code)));
+    write_end(folder_, describe_end(static_cast<int>(code)));
     return static_cast<int>(code);
   }
 

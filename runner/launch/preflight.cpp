@@ -35,7 +35,7 @@ std::string name_place(const PlacedProcess& process) {
   return fmt::format("rank {} on {}", process.rank, process.host);
 }
 
-std::string request_text(std::uint64_t count) {
+std::string format_request(std::uint64_t count) {
   return fmt::format("{} {} requested", count, by_count(count, "was", "were"));
 }
 
@@ -63,7 +63,7 @@ std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProc
   const std::uint64_t ranks = shape.all_ranks();
   if (ranks != 0 && processes.size() != ranks)
     return fmt::format("{} {} started, {}", format_count(processes.size(), "process", "es"),
-                       by_count(processes.size(), "was", "were"), request_text(ranks));
+                       by_count(processes.size(), "was", "were"), format_request(ranks));
   std::set<int> numbers;
   for (const PlacedProcess& process : processes) {
     if (process.size != static_cast<int>(processes.size()))
@@ -80,13 +80,13 @@ std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProc
   const auto hosts = by_host(processes);
   if (shape.nodes != 0 && hosts.size() != shape.nodes)
     return fmt::format("the processes are on {}, {}", format_count(hosts.size(), "node"),
-                       request_text(shape.nodes));
+                       format_request(shape.nodes));
   if (shape.ranks_per_node != 0)
     for (const auto& [host, theirs] : hosts)
       if (theirs.size() != shape.ranks_per_node)
         return fmt::format("{} {} on {}, {}", format_count(theirs.size(), "process", "es"),
                            by_count(theirs.size(), "is", "are"), host,
-                           request_text(shape.ranks_per_node));
+                           format_request(shape.ranks_per_node));
   return "";
 }
 
@@ -131,7 +131,7 @@ std::string crowding_fault(const ProcessShape& shape, const std::vector<PlacedPr
     if (cores.size() < wanted)
       return fmt::format(
           "the {} on {} may use {} together ({}), {}", format_count(theirs.size(), "rank"), host,
-          format_count(cores.size(), "core"), fmt::join(cores, ","), request_text(wanted));
+          format_count(cores.size(), "core"), fmt::join(cores, ","), format_request(wanted));
     // No part may be crowded while another one is spared.
     std::map<std::vector<int>, std::size_t> ranks;
     for (const PlacedProcess* process : theirs) ++ranks[process->cores];
@@ -139,7 +139,7 @@ std::string crowding_fault(const ProcessShape& shape, const std::vector<PlacedPr
       if (part.size() < count * threads)
         return fmt::format("{} on {} are bound to the same {} ({}), {}",
                            format_count(count, "rank"), host, format_count(part.size(), "core"),
-                           fmt::join(part, ","), request_text(count * threads));
+                           fmt::join(part, ","), format_request(count * threads));
   }
   return "";
 }
@@ -206,7 +206,7 @@ std::string placement_fault(const ProcessShape& shape,
     if (shape.threads != 0 && !process.cores.empty() && process.cores.size() < shape.threads)
       return fmt::format("{} may use {} ({}), {}", name_place(process),
                          format_count(process.cores.size(), "core"), fmt::join(process.cores, ","),
-                         request_text(shape.threads));
+                         format_request(shape.threads));
     if (std::string fault = binding_fault(shape, process); !fault.empty()) return fault;
   }
   if (shape.bind == "core") return core_sharing_fault(processes);

@@ -139,7 +139,7 @@ bool any_run_below(const fs::path& folder) {
   return any;
 }
 
-std::string make_end_text(int code) { return fmt::format("{}{}", end_text, code); }
+std::string describe_end(int code) { return fmt::format("{}{}", end_text, code); }
 
 std::optional<ExitCode> read_end_code(const fs::path& folder) {
   const std::string text = readable_text(folder / collecting::end_name);
@@ -153,10 +153,10 @@ std::optional<ExitCode> read_end_code(const fs::path& folder) {
 WriteTime prepare_folder_of_run(const fs::path& folder) {
   std::error_code absent;
   fs::remove(folder / collecting::end_name, absent);
-  return read_write_time(folder);
+  return find_result_time(folder);
 }
 
-WriteTime read_write_time(const fs::path& folder) {
+WriteTime find_result_time(const fs::path& folder) {
   std::error_code absent;
   const auto time = fs::last_write_time(folder / "result.json", absent);
   return absent ? WriteTime() : WriteTime(time);
@@ -168,7 +168,7 @@ RunRemains read_run_remains(const fs::path& folder, const WriteTime& before) {
   try {
     // A run that did not come to its end has written no result: another run wrote it.
     const bool refused = fs::exists(end) && !read_end_code(folder);
-    if (const WriteTime now = read_write_time(folder); now && now != before && !refused) {
+    if (const WriteTime now = find_result_time(folder); now && now != before && !refused) {
       run.result = read_result(folder / "result.json");
       run.code = read_end_code(folder).value_or(ExitCode::ok);
       return run;
@@ -218,7 +218,7 @@ std::string make_report(const std::vector<RunRemains>& runs, const std::optional
         if (!line.empty()) findings[line].push_back(run.name);
     const ExitCode known = find_gravest(exit_code(run.result->rows), own.code);
     if (find_gravest(known, run.code) != known)
-      findings[make_end_text(static_cast<int>(run.code)) + " (its output says why)"].push_back(
+      findings[describe_end(static_cast<int>(run.code)) + " (its output says why)"].push_back(
           run.name);
   }
   for (const auto& [line, names] : findings) text += fmt::format("{}: {}\n", list_few(names), line);

@@ -55,10 +55,10 @@ ProcessEnd run_logged(
     const std::string& name, std::optional<std::chrono::seconds> limit = {},
     const std::function<void()>& watch = [] {});
 
-/// Writes, as the last file of a run's folder, how the run has ended; make_end_text() for an exit
+/// Writes, as the last file of a run's folder, how the run has ended; describe_end() for an exit
 /// code.
 void write_end(const std::filesystem::path& folder, const std::string& how);
-std::string make_end_text(int code);
+std::string describe_end(int code);
 /// True if a folder below `folder` has a run that --resume would continue. Removes the journals
 /// without a row that ended runs have left: a launcher may have killed them before they could.
 bool any_run_below(const std::filesystem::path& folder);
@@ -67,7 +67,7 @@ std::optional<ExitCode> read_end_code(const std::filesystem::path& folder);
 
 /// The time when the result in a run's folder was written; nothing if there is no result.
 using WriteTime = std::optional<std::filesystem::file_time_type>;
-WriteTime read_write_time(const std::filesystem::path& folder);
+WriteTime find_result_time(const std::filesystem::path& folder);
 /// The same before a run is started there. Removes what an earlier one has left by write_end().
 WriteTime prepare_folder_of_run(const std::filesystem::path& folder);
 
@@ -78,7 +78,7 @@ struct RunRemains {
   std::string missing{};              ///< why it is missing
   ExitCode code = ExitCode::ok;       ///< that it has ended with
 };
-/// Reads the result of a run. `before`: read_write_time() of the folder before the run began; a
+/// Reads the result of a run. `before`: find_result_time() of the folder before the run began; a
 /// result that was not written since then belongs to an earlier run, and counts as missing.
 RunRemains read_run_remains(const std::filesystem::path& folder, const WriteTime& before);
 

@@ -237,7 +237,7 @@ int run_as_node(Arguments arguments, const RunOfNode& run) {
   try {
     check_run_folder(folder, list_names_in(arguments));
     fs::create_directories(folder);
-    end = make_end_text(run(arguments, host));
+    end = describe_end(run(arguments, host));
   } catch (const std::exception& error) {
     end = error.what();
   }

@@ -21,7 +21,7 @@ std::set<std::string> list_opened_plugins(const ResultEnvironment& environment) 
   return names;
 }
 
-std::set<std::string> find_opened_plugins(const std::vector<PlannedBenchmark>& benchmarks,
+std::set<std::string> find_usable_plugins(const std::vector<PlannedBenchmark>& benchmarks,
                                           const std::filesystem::path& programs,
                                           const RunRecord& earlier) {
   std::set<std::string> opened, tried;

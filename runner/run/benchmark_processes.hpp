@@ -17,7 +17,7 @@ std::set<std::string> list_opened_plugins(const ResultEnvironment& environment);
 /// The plugins of `benchmarks` that can be opened now, or that earlier processes of the run have
 /// opened. `programs`: folder of the executables. Under a launcher only the latter count, since
 /// this process may be on another node.
-std::set<std::string> find_opened_plugins(const std::vector<PlannedBenchmark>& benchmarks,
+std::set<std::string> find_usable_plugins(const std::vector<PlannedBenchmark>& benchmarks,
                                           const std::filesystem::path& programs,
                                           const RunRecord& earlier);
 

@@ -122,7 +122,7 @@ void prepare(Side& side) {
   if (plan.ceilings) side.ceilings = ceiling_plan(benchmarks, environment.hardware);
   side.resumed = earlier.header.has_value();
   side.header = begin_header(plan, benchmarks);
-  plan.campaign.opened = find_opened_plugins(benchmarks, plan.programs, earlier);
+  plan.campaign.opened = find_usable_plugins(benchmarks, plan.programs, earlier);
   side.campaign =
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
 }

@@ -105,10 +105,11 @@ TEST_F(SampleCheckTest, ABatchThatIsDividedWronglyIsFound) {
 }
 
 TEST(SampleCheck, AnInterruptionBetweenTheClocksExplainsItsOwnTimeAlone) {
-  EXPECT_DOUBLE_EQ(estimate_passed(1, 1.001, 0.002), 1);  // all of the difference
-  EXPECT_DOUBLE_EQ(estimate_passed(1, 1.5, 0.2), 1.3);    // a part
-  EXPECT_DOUBLE_EQ(estimate_passed(1, 0.5, 0.2), 0.5);    // a sample that is too long: nothing
-  EXPECT_DOUBLE_EQ(estimate_passed(0.5, 1, -0.3), 1);     // a clock that goes backwards
+  EXPECT_DOUBLE_EQ(compute_accountable_seconds(1, 1.001, 0.002), 1);  // all of the difference
+  EXPECT_DOUBLE_EQ(compute_accountable_seconds(1, 1.5, 0.2), 1.3);    // a part
+  EXPECT_DOUBLE_EQ(compute_accountable_seconds(1, 0.5, 0.2),
+                   0.5);  // a sample that is too long: nothing
+  EXPECT_DOUBLE_EQ(compute_accountable_seconds(0.5, 1, -0.3), 1);  // a clock that goes backwards
 }
 
 /// All ranks tell what the one rank has found, and where.

@@ -50,7 +50,7 @@ TEST_F(ManyRuns, ANodeThatDoesNotSayItsEndHasNoResult) {
 TEST_F(ManyRuns, ARunSaysItsExitCode) {
   fs::create_directories(folder_);
   EXPECT_EQ(read_end_code(folder_), std::nullopt);
-  write_end(folder_, make_end_text(6));
+  write_end(folder_, describe_end(6));
   EXPECT_EQ(read_end_code(folder_), ExitCode::incomparable);
   write_end(folder_, "cannot be begun");
   EXPECT_EQ(read_end_code(folder_), std::nullopt);

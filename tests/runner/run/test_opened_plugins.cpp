@@ -24,7 +24,7 @@ PlannedBenchmark benchmark(Names plugins, std::vector<std::string> launcher = {}
 const std::filesystem::path programs = std::filesystem::path(ASSAY_BUILD_DIR) / "bin";
 
 TEST(OpenedPlugins, ArePartOfThosePlanned) {
-  EXPECT_EQ(find_opened_plugins({benchmark({"reference", "nobody"})}, programs, {}),
+  EXPECT_EQ(find_usable_plugins({benchmark({"reference", "nobody"})}, programs, {}),
             Names{"reference"});
 }
 
@@ -33,7 +33,7 @@ TEST(OpenedPlugins, AreNotTriedHereUnderALauncher) {
   ResultEnvironment& environment = earlier.processes.emplace_back().environment;
   environment.software = {{"libraries", {{"onednn", json::object()}}}};
   EXPECT_EQ(
-      find_opened_plugins({benchmark({"reference", "onednn"}, {"mpirun"})}, programs, earlier),
+      find_usable_plugins({benchmark({"reference", "onednn"}, {"mpirun"})}, programs, earlier),
       Names{"onednn"});
 }
 

@@ -101,7 +101,7 @@ class Ranking(Ensemble):
         self.assertEqual(listed[1][:4], listed[0], "more members change the first ones")
         self.assertNotEqual(listed[2], listed[0])
         self.assertIn(f"member 0: batch {document['draws'][0]['batch']}", listed[0][0])
-        self.assertIn("9 members train 1, 2, 4 epochs, 1 in 2 of them goes on",
+        self.assertIn("9 members train 1, 2, 4 epochs, 1 in 2 of them continues",
                       self.command(ASSAY, "run", suite, "--ensemble", 9, "--search", "halving", "--dry-run", code=0).stdout)
         for form, text in (("terminal", "models an hour"), ("markdown", "| place |"), ("csv", "place,member,"), ("json", '"ranking"')):
             shown = self.command(ASSAY, "ensemble", first, "--format", form, code=0).stdout

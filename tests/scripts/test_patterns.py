@@ -73,7 +73,7 @@ class Patterns(RunTest):
         rows = self.rows(4, "--collective", "allreduce", "--algorithm", "library", "--bytes", "4000", "--groups", 2, "--grouping", "block,rail")
         self.expect_ok(rows, 2)  # each has communicators of its own
         row = self.rows(3, "--groups", 2, "--bytes", "4000", code=6)[0]
-        self.assertIn("no groups of 2", row["reason"])
+        self.assertIn("cannot form groups of 2", row["reason"])
 
     def test_a_victim_beside_others(self):
         row, = self.rows(4, "--bytes", 8, "--beside", "64K")

@@ -80,8 +80,9 @@ class Tables(RunTest):
         only = self.command(ASSAY, "table", "coral2", "summitdev", "--baseline", "summit", "--format", "markdown", code=0).stdout
         self.assertIn("summitdev over summit", only)
         self.assertNotIn("titan", only.split("printed: J. Yin")[0].split("\n\n")[1])
-        for words, part in ((["--by", "smt"], "--by"), (["--filter", "pca"], "--filter"), (["--format", "csv"], "--format"),
-                            (["no-such-result"], "no-such-result")):
+        rows = self.command(ASSAY, "table", "coral2", "--format", "csv", code=0).stdout.splitlines()
+        self.assertIn("PCA,1.96 (2),'- [2],,", rows)  # a cell never begins a formula of a spreadsheet
+        for words, part in ((["--by", "smt"], "--by"), (["--filter", "pca"], "--filter"), (["no-such-result"], "no-such-result")):
             self.assertIn(part, self.command(ASSAY, "table", "coral2", *words, code=2).stderr)
 
     def test_bad_input(self):

@@ -259,8 +259,8 @@ class Choice {
     if (why_.empty()) why_ = refused_;
   }
 
-  /// True if the choice depends on the request alone: no candidate was refused, as it may be where
-  /// memory is short, or failed.
+  /// True if the choice depends on the request alone: no plan failed, or was left out for want of
+  /// memory.
   bool is_whole() const { return whole_; }
 
   /// Throws the first failure if nothing runs.
@@ -297,7 +297,7 @@ class Choice {
     return all;
   }
 
-  Candidates plans(const std::string& algorithm) const {
+  Candidates plans(const std::string& algorithm) {
     const auto graph = std::make_shared<const ConvGraph>(GraphTarget{request_.place.cudnn()},
                                                          request_.problem, request_.form);
     const auto engines = std::make_shared<const std::vector<ConvEngine>>(graph->engines());
@@ -308,9 +308,12 @@ class Choice {
             keeps_to(engine, request_.problem.precision(), find_family(algorithm)))
           all.push_back({engine.name + (parts ? parts_mark : ""), parts,
                          [this, algorithm, graph, engines, &engine] {
-                           return settle_operation(
-                               request_, algorithm, request_.place.memory_available(),
-                               [&] { return plan_way(request_.place.cudnn(), graph, engine); });
+                           const std::size_t room = request_.place.memory_available();
+                           return settle_operation(request_, algorithm, room, [&] {
+                             auto way = plan_way(request_.place.cudnn(), graph, engine);
+                             whole_ = whole_ && way->workspace <= room;
+                             return way;
+                           });
                          }});
     return all;
   }
@@ -349,7 +352,6 @@ class Choice {
       OperationResult operation = on_all(request_.ranks, candidate.make);
       if (auto* refusal = std::get_if<Unsupported>(&operation)) {
         refused_ = std::move(refusal->reason);
-        whole_ = false;
         return Trial::refused;
       }
       next.operation.reset(static_cast<Convolution*>(

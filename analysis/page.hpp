@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// What a command writes for programs: as JSON, or these fields of it as CSV.
+/// Records that a command writes for other programs, as JSON or, these fields alone, as CSV.
 struct RecordList {
   std::vector<std::string> fields;
   std::vector<nlohmann::json> records;

@@ -179,7 +179,7 @@ std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& me
     mine = pairs.times();
   }
   std::vector<PairTime> pairs = pair_times(partners, mine, part->rank(), ranks);
-  if (even > std::ssize(hosts))  // the last one is no rank
+  if (even > std::ssize(hosts))  // the last place is empty
     std::erase_if(pairs, [&](const PairTime& pair) { return pair.b >= even - 1; });
   auto bytes = static_cast<double>(measured.bytes);
   ranks.allreduce_max(std::span(&bytes, 1));

@@ -375,8 +375,8 @@ class Choice {
     return Trial::best;
   }
 
-  /// The library may be unable to compile the code of one engine: others may run, unless the GPU is
-  /// lost or the error is no library's.
+  /// The library may be unable to compile the code of one engine. Others may run then, unless the
+  /// GPU is lost or the error does not come from a library.
   Trial keep_failure(const Candidate& candidate, const std::exception& error) {
     const bool of_library = dynamic_cast<const CaseError*>(&error) != nullptr;
     if (!failure_)

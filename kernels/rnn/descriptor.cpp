@@ -84,7 +84,7 @@ void read_benchdnn(RnnShape& shape, const std::string& text, const DescriptorCom
   if (numbers.contains("slc")) shape.input = numbers["slc"];
   for (const char* field : {"sic", "dic"})
     if (numbers.contains(field) && numbers[field] != shape.hidden)
-      complain("{} is {}, but dhc is {} (there is no projection). Give {}{}.", field,
+      complain("{} is {}, but dhc is {} (projections are not supported). Give {}{}.", field,
                numbers[field], shape.hidden, field, shape.hidden);
 }
 

@@ -21,8 +21,8 @@ class StepNumbers {
   void add(const Trainer& trainer, double input_seconds, double seconds, bool with_gaps);
   /// Why the phases do not add up to the steps; "" if they do.
   std::string why_not_whole() const;
-  /// The same, or why `claim` is no mean rate of these steps, of `images` each: the slowest
-  /// rank's is at most that of this rank.
+  /// The reason of why_not_whole(), or why `claim` cannot be the mean rate of these steps of
+  /// `images` each: the rate of the slowest rank is at most that of this rank. "": it can be.
   std::string why_not_rate(double claim, double images) const;
   /// Median seconds of each phase of a step, as the row's time is a median, and
   /// Concerns::metrics().

@@ -28,8 +28,8 @@ class Resnet(RunTest):
         environment = self.environment(**{"ASSAY_CUDA_TRACE": "0", "FAKE_GPU_GUARDED": "1", "FAKE_GPU_WORK_US": "2", **variables})
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
         if "fp16" in words and not {"--batch", "--direction"} & set(words):
-            # Of two images the last planes have two pixels, whose variance may be next to nothing: by any backend one training
-            # in about a hundred has gradients that overflow at a loss scale of 1, and has diverged.
+            # With two images, batch normalization of the last layers sees two values, whose variance may be nearly 0. About one
+            # training in a hundred then diverges, on any backend: its gradients overflow even at a loss scale of 1.
             words = (*words, "--batch", "4")
         self.command(*before, "env", f"LD_PRELOAD={preload}", BIN / "assay-resnet50", "--backend", backend, *SMALL, *words, "--out", out, env=environment, code=code)
         self.command(ASSAY, "validate", out, code=0)

@@ -170,7 +170,7 @@ class Rows(RunTest):
         for late in ("FAKE_CUDNN_REFUSES", "FAKE_CUDNN_REFUSES_LATE"):
             self.assertIn("eng67", self.all_ok(*words, count=1, **{late: "engine_65"})[0]["executed"]["implementation"])
         self.assertIn("fake: no graph here", self.rows(*words, code=6, FAKE_CUDNN_REFUSES="graph")[0]["reason"])
-        # One that breaks is left out, too, and the row says so; it fails where there is no other.
+        # An engine that breaks is left out, and the row names it. The row fails if no other engine runs.
         for broken, why in (("FAKE_CUDNN_FAILS", "broke"), ("FAKE_CUDNN_UNCOMPILED", "does not compile")):
             ran = self.all_ok(*words, count=1, **{broken: "engine_65"})[0]["executed"]["implementation"]
             self.assertRegex(ran, r"^cuDNN \S+ eng67_k2=3 TENSOR_CORE, without eng65_k2=3, which failed$")

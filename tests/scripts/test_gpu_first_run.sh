@@ -72,7 +72,7 @@ for tool in memcheck racecheck initcheck; do
   grep -q "compute-sanitizer --tool $tool .*assay-conv .*--layout nhwc_oihw" "$folder/out/log" || fail "$tool has no transposition"
 done
 
-# Of initcheck's reads only those by own kernels count.
+# initcheck counts only the reads by the project's own kernels.
 says '^initcheck_stream: exit 0, '
 says '^initcheck_conv: exit 99, '
 says '^    ========= OWN SUMMARY: 1 errors of own kernels$'

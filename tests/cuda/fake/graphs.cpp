@@ -3,8 +3,8 @@
 //   FAKE_GPU_GRAPHS=0           no stream can be captured
 //   FAKE_GPU_GRAPH_PIECES=N     a graph is N pieces of work more than was captured
 //
-// As in the real one, a call that waits, allocates, frees, asks for an event or copies pageable
-// memory in the thread that captures a stream fails and makes the capture invalid.
+// The thread that captures a stream must not wait, allocate, free, query an event or copy pageable
+// memory: such a call fails and makes the capture invalid, as the real runtime does.
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>

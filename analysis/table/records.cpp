@@ -11,6 +11,7 @@
 #include "analysis/table/precision_table.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/trainings.hpp"
+#include "core/base/or_null.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -18,8 +19,6 @@ namespace assay {
 using nlohmann::json;
 
 namespace {
-
-json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
 
 /// Makes the records of a table. The results must outlive it.
 class Records {
@@ -51,7 +50,7 @@ class Records {
     const auto of_ok = [&](const json& value) { return ok ? value : json(); };
     const auto of_match = [&](const auto& value) { return match ? json((*match).*value) : json(); };
     const auto type = [&](std::string RowExecution::*field) {
-      return ok && row.execution ? text_or_null((*row.execution).*field) : json();
+      return ok && row.execution ? or_null((*row.execution).*field) : json();
     };
     return records_.emplace_back(
         json{{"result", results_[series.result].name},
@@ -67,32 +66,32 @@ class Records {
              {"throttled", any_launch(series, was_throttled)},
              {"launches", series.rows.size()},
              {"value", of_ok(mine.value)},
-             {"unit", text_or_null(mine.unit)},
+             {"unit", or_null(mine.unit)},
              {"low", interval ? json(series.interval.low) : json()},
              {"high", interval ? json(series.interval.high) : json()},
              {"interval", interval ? json(series.is_range ? "range" : "95 %") : json()},
-             {"against", text_or_null(against)},
+             {"against", or_null(against)},
              {"against_value", of_match(&RowBaseline::value)},
              {"against_unit", of_match(&RowBaseline::unit)},
              {"against_published", of_match(&RowBaseline::published)},
              {"speedup", compared ? json(match->speedup) : json()},
              // The direction is that of the crossed tables, and of sources: this over the other.
              {"ratio", compared ? json(1 / match->speedup) : json()},
-             {"ratio_printed", match ? text_or_null(match->ratio_printed) : json()},
-             {"note", text_or_null(match ? match->note : why)},
-             {"citation", text_or_null(match ? match->citation : row.citation)},
+             {"ratio_printed", match ? or_null(match->ratio_printed) : json()},
+             {"note", or_null(match ? match->note : why)},
+             {"citation", or_null(match ? match->citation : row.citation)},
              {"speedup_low", nullptr},
              {"speedup_high", nullptr},
              {"speedup_interval", nullptr},
              {"energy_ratio", nullptr},
-             {"step_hash", text_or_null(trainings_.step_hash(series))},
-             {"convergence", text_or_null(trainings_.text(series))},
+             {"step_hash", or_null(trainings_.step_hash(series))},
+             {"convergence", or_null(trainings_.text(series))},
              {"max_error", of_ok(number_or_null(largest_error(series)))},
              {"norm_error", of_ok(number_or_null(largest_norm_error(series)))},
              {"storage", type(&RowExecution::storage)},
              {"compute", type(&RowExecution::compute)},
              {"accumulate", type(&RowExecution::accumulate)},
-             {"executed_precision", of_ok(text_or_null(find_executed_precision(series)))},
+             {"executed_precision", of_ok(or_null(find_executed_precision(series)))},
              {"ceiling_fraction", of_ok(number_or_null(ceiling_fraction(series)))},
              {"energy_j", of_ok(number_or_null(compute_energy(series)))}});
   }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/or_null.hpp"
+
 namespace assay::environment {
 
 /// The first line of a small /proc or /sys file, without its line break; nothing if the file cannot
@@ -18,11 +20,6 @@ std::optional<double> number_in(const std::string& file);
 /// The first value of a key in a file with lines "key : value" or "key value" (/proc/meminfo,
 /// /proc/cpuinfo, memory.stat), without surrounding blanks.
 std::optional<std::string> field_in(const std::string& file, const std::string& key);
-/// The value, or null if there is none.
-template <class T>
-nlohmann::json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
 
 /// Paths of this process's cgroup files, from its own group up to the root: those called `name` in
 /// cgroup v2, and those called `legacy` in the `controller` of v1.

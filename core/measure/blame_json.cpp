@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/base/or_null.hpp"
 #include "core/measure/blame.hpp"
 
 namespace assay {
@@ -7,8 +8,6 @@ namespace assay {
 using nlohmann::json;
 
 namespace {
-
-json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
 
 std::string text_of_null(const json& value) {
   return value.is_null() ? std::string() : value.get<std::string>();
@@ -109,7 +108,7 @@ void to_json(json& document, const Blame& blame) {
               {"network_s", blame.network_s},
               {"clock_error_s", blame.clock_error_s},
               {"resolution", blame.resolution},
-              {"undecided", text_or_null(blame.undecided)},
+              {"undecided", or_null(blame.undecided)},
               {"ranks", blame.ranks},
               {"links", blame.links ? json(*blame.links) : json()},
               {"blamed", blame.blamed}};

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/base/or_null.hpp"
 #include "core/measure/burn.hpp"
 
 namespace assay {
@@ -9,10 +10,6 @@ using nlohmann::json;
 namespace {
 
 std::int64_t whole(double count) { return static_cast<std::int64_t>(count); }
-json make_text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
-json make_text_or_null(const std::optional<double>& number) {
-  return number ? json(*number) : json();
-}
 
 void read(const json& value, std::string& text) {
   text = value.is_null() ? "" : value.get<std::string>();
@@ -31,7 +28,7 @@ static void to_json(json& document, const Burn::Kind& kind) {
               {"seconds", kind.seconds},
               {"faulty", whole(kind.faulty)},
               {"undecided", whole(kind.undecided)},
-              {"excluded", make_text_or_null(kind.excluded)}};
+              {"excluded", or_null(kind.excluded)}};
 }
 static void from_json(const json& document, Burn::Kind& kind) {
   document.at("name").get_to(kind.name);
@@ -58,16 +55,16 @@ void to_json(json& document, const BurnFault& fault) {
               {"rank", fault.rank},
               {"host", fault.host},
               {"data", fault.data},
-              {"place", make_text_or_null(fault.place)},
-              {"expected", make_text_or_null(fault.expected)},
-              {"found", make_text_or_null(fault.actual)},
-              {"differing_bits", make_text_or_null(fault.differing_bits)},
+              {"place", or_null(fault.place)},
+              {"expected", or_null(fault.expected)},
+              {"found", or_null(fault.actual)},
+              {"differing_bits", or_null(fault.differing_bits)},
               {"elements", whole(fault.elements)},
-              {"device", make_text_or_null(fault.device)},
-              {"processors", make_text_or_null(fault.processors)},
-              {"temperature_celsius", make_text_or_null(fault.temperature_celsius)},
-              {"clock_hz", make_text_or_null(fault.clock_hz)},
-              {"remark", make_text_or_null(fault.remark)}};
+              {"device", or_null(fault.device)},
+              {"processors", or_null(fault.processors)},
+              {"temperature_celsius", or_null(fault.temperature_celsius)},
+              {"clock_hz", or_null(fault.clock_hz)},
+              {"remark", or_null(fault.remark)}};
 }
 void from_json(const json& document, BurnFault& fault) {
   document.at("unix_s").get_to(fault.unix_s);

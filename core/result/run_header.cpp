@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/or_null.hpp"
+
 namespace assay {
 
 using nlohmann::json;
 
 namespace {
-
-template <class Value>
-json or_null(const std::optional<Value>& value) {
-  return value ? json(*value) : json();
-}
-json or_null(const std::string& text) { return text.empty() ? json() : json(text); }
 
 /// Takes a field out of `fields`; leaves `value` where it is absent or null.
 template <class Value>

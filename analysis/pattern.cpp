@@ -7,7 +7,7 @@
 
 namespace assay {
 
-Pattern::Pattern(const std::string& text, const std::string& what) {
+TextPattern::TextPattern(const std::string& text, const std::string& what) {
   RE2::Options options;
   options.set_log_errors(false);
   auto expression = std::make_shared<const RE2>(text, options);
@@ -25,11 +25,11 @@ Pattern::Pattern(const std::string& text, const std::string& what) {
   compiled_ = std::move(expression);
 }
 
-bool Pattern::in(const std::string& text) const {
+bool TextPattern::in(const std::string& text) const {
   return compiled_ == nullptr || RE2::PartialMatch(text, *compiled_);
 }
 
-std::optional<std::vector<std::string>> Pattern::match_groups(const std::string& text) const {
+std::optional<std::vector<std::string>> TextPattern::match_groups(const std::string& text) const {
   if (compiled_ == nullptr) return std::vector<std::string>{};
   const int count = compiled_->NumberOfCapturingGroups() + 1;  // the whole first
   std::vector<re2::StringPiece> parts(static_cast<std::size_t>(count));

@@ -13,14 +13,14 @@ class RE2;
 
 namespace assay {
 
-class Pattern {
+class TextPattern {
  public:
   /// Matches everything.
-  Pattern() = default;
+  TextPattern() = default;
   /// `what` ("--filter '('") names the expression in messages. InputError for an invalid
   /// expression. RE2 does not support back-references and look-ahead, which ECMAScript has: they
   /// need more than linear time.
-  Pattern(const std::string& text, const std::string& what);
+  TextPattern(const std::string& text, const std::string& what);
   /// True if any part of the text matches.
   bool in(const std::string& text) const;
   /// The groups of a match of the whole text ("" for an unused group); nothing if it does not

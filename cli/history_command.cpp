@@ -19,10 +19,10 @@ namespace assay {
 
 namespace {
 
-std::optional<Pattern> row_pattern(const Arguments& arguments) {
+std::optional<TextPattern> row_pattern(const Arguments& arguments) {
   const auto text = read_value(arguments, "filter");
   if (!text) return std::nullopt;
-  return Pattern(*text, "--filter " + *text);
+  return TextPattern(*text, "--filter " + *text);
 }
 
 /// The id of the run of --value-from, which may be given by its folder: below DIR, or as a path.

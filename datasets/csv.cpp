@@ -156,7 +156,7 @@ bool begins_data(const DataFile& file, const std::vector<Field>& first,
 
 class CsvTable final : public FileTable {
  public:
-  CsvTable(std::unique_ptr<DataFile> data, const TableOptions& options)
+  CsvTable(std::unique_ptr<DataFile> data, const DataTableOptions& options)
       : FileTable(std::move(data)) {
     std::int64_t begin = starts_with_byte_order_mark() ? 3 : 0;
     Characters characters(file(), begin);
@@ -240,7 +240,8 @@ class CsvTable final : public FileTable {
 
 }  // namespace
 
-std::unique_ptr<FileTable> open_csv(std::unique_ptr<DataFile> file, const TableOptions& options) {
+std::unique_ptr<FileTable> open_csv(std::unique_ptr<DataFile> file,
+                                    const DataTableOptions& options) {
   return std::make_unique<CsvTable>(std::move(file), options);
 }
 

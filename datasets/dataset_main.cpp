@@ -26,7 +26,7 @@ namespace {
 
 struct Kind {
   std::string parameter;  ///< field that this kind has beside n and d, or none
-  std::unique_ptr<Table> (*make)(const SyntheticSize& size, std::int64_t parameter);
+  std::unique_ptr<DataTable> (*make)(const SyntheticSize& size, std::int64_t parameter);
 };
 
 const std::map<std::string, Kind>& kinds() {
@@ -34,37 +34,37 @@ const std::map<std::string, Kind>& kinds() {
   static const std::map<std::string, Kind> all = {
       {"normal",
        {"",
-        [](const Size& size, std::int64_t) -> std::unique_ptr<Table> {
+        [](const Size& size, std::int64_t) -> std::unique_ptr<DataTable> {
           return std::make_unique<NormalTable>(size);
         }}},
       {"spectrum",
        {"cond",
-        [](const Size& size, std::int64_t condition) -> std::unique_ptr<Table> {
+        [](const Size& size, std::int64_t condition) -> std::unique_ptr<DataTable> {
           return std::make_unique<SpectrumTable>(size, static_cast<double>(condition));
         }}},
       {"clusters",
        {"k",
-        [](const Size& size, std::int64_t clusters) -> std::unique_ptr<Table> {
+        [](const Size& size, std::int64_t clusters) -> std::unique_ptr<DataTable> {
           return std::make_unique<ClusterTable>(size, clusters);
         }}},
       {"clusters-coral",
        {"",
-        [](const Size& size, std::int64_t) -> std::unique_ptr<Table> {
+        [](const Size& size, std::int64_t) -> std::unique_ptr<DataTable> {
           return ClusterTable::coral(size);
         }}},
       {"classes",
        {"",
-        [](const Size& size, std::int64_t) -> std::unique_ptr<Table> {
+        [](const Size& size, std::int64_t) -> std::unique_ptr<DataTable> {
           return std::make_unique<ClassTable>(size);
         }}},
-      {"classes-coral", {"", [](const Size& size, std::int64_t) -> std::unique_ptr<Table> {
+      {"classes-coral", {"", [](const Size& size, std::int64_t) -> std::unique_ptr<DataTable> {
                            return ClassTable::coral(size);
                          }}}};
   return all;
 }
 
 /// The table of "clusters:n262144d250k16".
-std::unique_ptr<Table> make_table(const std::string& text, std::uint64_t seed) {
+std::unique_ptr<DataTable> make_table(const std::string& text, std::uint64_t seed) {
   const DescriptorComplaint complain("dataset", text);
   const std::size_t colon = text.find(':');
   std::vector<std::string> names;
@@ -208,7 +208,7 @@ void write_table(const std::string& text, std::uint64_t seed, const Values& valu
     if (values.has(flag))
       throw InputError(
           fmt::format("--{} is for images ({} is a table). Leave it out.", flag, text));
-  const std::unique_ptr<Table> table = make_table(text, seed);
+  const std::unique_ptr<DataTable> table = make_table(text, seed);
   const std::string out = values.text("out", ""), labels = values.text("labels", "");
   check_writable(out);
   if (!labels.empty()) {

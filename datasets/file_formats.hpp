@@ -16,7 +16,7 @@
 namespace assay {
 
 /// A table in a file. Its labels may be in a second file.
-class FileTable : public Table {
+class FileTable : public DataTable {
  public:
   std::string canonical() const final;
   /// Makes the index, without which there are no rows, and, on several ranks, the canonical name.
@@ -55,9 +55,12 @@ class FileTable : public Table {
 /// InputError unless both are at least 1 and the size of the table in bytes fits 64 bits.
 void check_size(const DataFile& file, std::int64_t rows, std::int64_t features);
 
-std::unique_ptr<FileTable> open_npy(std::unique_ptr<DataFile> file, const TableOptions& options);
-std::unique_ptr<FileTable> open_csv(std::unique_ptr<DataFile> file, const TableOptions& options);
-std::unique_ptr<FileTable> open_libsvm(std::unique_ptr<DataFile> file, const TableOptions& options);
+std::unique_ptr<FileTable> open_npy(std::unique_ptr<DataFile> file,
+                                    const DataTableOptions& options);
+std::unique_ptr<FileTable> open_csv(std::unique_ptr<DataFile> file,
+                                    const DataTableOptions& options);
+std::unique_ptr<FileTable> open_libsvm(std::unique_ptr<DataFile> file,
+                                       const DataTableOptions& options);
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
 }  // namespace assay

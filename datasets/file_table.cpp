@@ -48,7 +48,7 @@ Format detect_format(const DataFile& file) {
 }
 
 /// The name without its index.
-std::unique_ptr<FileTable> open_format(const std::string& path, const TableOptions& options) {
+std::unique_ptr<FileTable> open_format(const std::string& path, const DataTableOptions& options) {
   if (options.index_bytes < 1) throw std::invalid_argument("the index has a step below 1 byte");
   auto file = std::make_unique<DataFile>(path);
   const Format format = detect_format(*file);
@@ -63,7 +63,7 @@ std::unique_ptr<FileTable> open_format(const std::string& path, const TableOptio
 
 }  // namespace
 
-std::unique_ptr<Table> open_table(const std::string& path, const TableOptions& options) {
+std::unique_ptr<DataTable> open_table(const std::string& path, const DataTableOptions& options) {
   const std::unique_ptr<Communicator> alone = serial_communicator();
   Communicator& ranks = options.ranks != nullptr ? *options.ranks : *alone;
   std::unique_ptr<FileTable> table;

@@ -11,7 +11,7 @@ namespace assay {
 
 class Communicator;
 
-struct TableOptions {
+struct DataTableOptions {
   /// An NPY file with the labels of an NPY table: n or n x 1 numbers. CSV and libsvm files contain
   /// their labels.
   std::string labels;
@@ -43,6 +43,7 @@ struct TableOptions {
 /// changed while it was read; its header is damaged or contradicts the size of the file; rows have
 /// unequal lengths; a value is missing, NaN, infinite or not a number; an index is 0 or does not
 /// ascend; labels are given for a file that contains its own.
-std::unique_ptr<Table> open_table(const std::string& path, const TableOptions& options = {});
+std::unique_ptr<DataTable> open_table(const std::string& path,
+                                      const DataTableOptions& options = {});
 
 }  // namespace assay

@@ -36,7 +36,7 @@ std::int64_t last_index(std::string_view row) {
 
 class LibsvmTable final : public FileTable {
  public:
-  LibsvmTable(std::unique_ptr<DataFile> data, const TableOptions& options)
+  LibsvmTable(std::unique_ptr<DataFile> data, const DataTableOptions& options)
       : FileTable(std::move(data)), rows_(file(), 0, '#', options.index_bytes) {}
   std::int64_t rows() const override { return rows_.rows(); }
   std::int64_t features() const override { return features_; }
@@ -120,7 +120,7 @@ class LibsvmTable final : public FileTable {
 }  // namespace
 
 std::unique_ptr<FileTable> open_libsvm(std::unique_ptr<DataFile> file,
-                                       const TableOptions& options) {
+                                       const DataTableOptions& options) {
   return std::make_unique<LibsvmTable>(std::move(file), options);
 }
 

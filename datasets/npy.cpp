@@ -142,7 +142,8 @@ class NpyTable final : public FileTable {
 
 }  // namespace
 
-std::unique_ptr<FileTable> open_npy(std::unique_ptr<DataFile> file, const TableOptions& options) {
+std::unique_ptr<FileTable> open_npy(std::unique_ptr<DataFile> file,
+                                    const DataTableOptions& options) {
   std::unique_ptr<DataFile> labels;
   if (!options.labels.empty()) labels = std::make_unique<DataFile>(options.labels);
   return std::make_unique<NpyTable>(std::move(file), std::move(labels));

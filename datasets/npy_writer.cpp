@@ -76,7 +76,7 @@ void NpyWriter::fail(int error) const {
                   file_.string(), words_of_error(error)));
 }
 
-void write_npy(const Table& table, const fs::path& file, const fs::path& labels_file) {
+void write_npy(const DataTable& table, const fs::path& file, const fs::path& labels_file) {
   const std::int64_t rows = table.rows(), features = table.features();
   NpyWriter values(file, {rows, features});
   std::optional<NpyWriter> labels;

@@ -21,7 +21,7 @@ struct SyntheticSize {
 
 /// The common part of the synthetic tables. Their constructors throw InputError for no rows, no
 /// features, more than 2^20 features, or a size in bytes that exceeds 64 bits.
-class SyntheticTable : public Table {
+class SyntheticTable : public DataTable {
  public:
   std::int64_t rows() const final { return size_.rows; }
   std::int64_t features() const final { return size_.features; }

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-void Table::read(std::int64_t first, std::span<double> x, std::span<double> labels) const {
+void DataTable::read(std::int64_t first, std::span<double> x, std::span<double> labels) const {
   const std::int64_t d = features(), size = std::ssize(x), count = size / d;
   if (size % d != 0) throw std::invalid_argument("the memory for x is not a whole number of rows");
   if (!labels.empty() && (!has_labels() || std::ssize(labels) != count))
@@ -19,7 +19,7 @@ void Table::read(std::int64_t first, std::span<double> x, std::span<double> labe
   if (count > 0) read_rows(first, count, x.data(), labels.empty() ? nullptr : labels.data());
 }
 
-void read_parallel(const Table& table, std::int64_t first, std::span<double> x,
+void read_parallel(const DataTable& table, std::int64_t first, std::span<double> x,
                    std::span<double> labels, int threads) {
   const std::int64_t d = table.features(), count = std::ssize(x) / d;
   if (threads <= 1 || count < 2 || std::ssize(x) % d != 0) return table.read(first, x, labels);

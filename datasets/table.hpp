@@ -9,12 +9,12 @@ namespace assay {
 
 /// A table of observations (rows) and features (columns). Any rank and any thread can read any rows
 /// at any time.
-class Table {
+class DataTable {
  public:
-  virtual ~Table() = default;
-  Table() = default;
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
+  virtual ~DataTable() = default;
+  DataTable() = default;
+  DataTable(const DataTable&) = delete;
+  DataTable& operator=(const DataTable&) = delete;
 
   virtual std::int64_t rows() const = 0;      ///< at least 1
   virtual std::int64_t features() const = 0;  ///< at least 1
@@ -41,7 +41,7 @@ class Table {
 /// The same by `threads` OpenMP threads. Each reads one part of the rows, those of a static
 /// schedule, so that a thread that uses the rows has touched their memory first. If several reads
 /// fail, the error of the first rows is thrown.
-void read_parallel(const Table& table, std::int64_t first, std::span<double> x,
+void read_parallel(const DataTable& table, std::int64_t first, std::span<double> x,
                    std::span<double> labels, int threads);
 
 }  // namespace assay

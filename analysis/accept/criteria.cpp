@@ -78,7 +78,7 @@ class Reader {
 
   void read_rule(const json& text, const std::string& at, RowsRule& rule) const {
     rule.text = text.get<std::string>();
-    rule.pattern = Pattern(rule.text, fmt::format("{} at {}: {}", file_, at, text.dump()));
+    rule.pattern = TextPattern(rule.text, fmt::format("{} at {}: {}", file_, at, text.dump()));
   }
 
   /// The fields that rules of rows have in common.

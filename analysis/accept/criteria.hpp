@@ -15,7 +15,7 @@ namespace assay {
 /// A regular expression that ids must contain, with its text for people.
 struct RowsRule {
   std::string text;
-  Pattern pattern;
+  TextPattern pattern;
   bool applies_to(const std::string& id) const { return pattern.in(id); }
 };
 

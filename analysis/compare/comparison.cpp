@@ -200,7 +200,7 @@ class Comparer {
       if (std::string note = note_lone_software(base_, updated_); !note.empty())
         document_.notes.push_back(std::move(note));
     if (fresh_base_ != nullptr) {
-      document_.stage = Stage::confirmed;
+      document_.stage = LaunchStage::confirmed;
       document_.fresh_base = fresh_base_->summary();
       document_.fresh_new = fresh_new_->summary();
       // Fresh launches must be of the same build on the same machine as their side.
@@ -340,7 +340,7 @@ class Comparer {
     row.verdict = judgement.verdict;
     row.reason = judgement.reason;
     if (pair.confirmed) {
-      row.stage = Stage::confirmed;
+      row.stage = LaunchStage::confirmed;
       row.screen = time_ratio(pair.screen);
       if (judgement.detected && (row.times.ratio > 1) != (row.screen->ratio > 1))
         row.notes.push_back("the screen showed a change in the opposite direction");
@@ -410,7 +410,7 @@ Comparison compare_sides(const Side& base, const Side& updated, const Side* fres
 std::vector<std::string> list_flagged_ids(const Comparison& comparison, const Side& side) {
   std::vector<std::string> ids;
   for (const ComparedRow& row : comparison.rows)
-    if (row.flagged && row.stage == Stage::screen) ids.push_back(side.find(row.id)->row().id);
+    if (row.flagged && row.stage == LaunchStage::screen) ids.push_back(side.find(row.id)->row().id);
   return ids;
 }
 

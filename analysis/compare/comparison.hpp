@@ -26,7 +26,7 @@ struct CompareOptions {
 };
 
 /// The launches on which numbers and verdicts are based: those of the screen, or fresh ones.
-enum class Stage { screen, confirmed };
+enum class LaunchStage { screen, confirmed };
 
 /// The launches of a row on one side.
 struct SideTimes {
@@ -53,7 +53,7 @@ struct ComparedRow {
   std::optional<Interval> speedup_interval{};
   std::optional<double> p_limit{}, minimum_detectable{};
   double tolerance = usual_tolerance;
-  Stage stage = Stage::screen;
+  LaunchStage stage = LaunchStage::screen;
   bool flagged = false, detected = false;
   std::optional<TimeRatio> screen{};  ///< of a confirmed row
   std::optional<Verdict> verdict{};   ///< nothing for published numbers
@@ -94,7 +94,7 @@ struct Comparison {
   bool refused = false;  ///< because of mismatches nothing was compared
   std::vector<Mismatch> mismatches{};
   std::vector<std::string> notes{};
-  Stage stage = Stage::screen;
+  LaunchStage stage = LaunchStage::screen;
   Settings settings{};
   std::vector<ComparedRow> rows{};
   std::vector<Entry> only_base{}, only_new{}, not_compared{};

@@ -7,7 +7,8 @@ namespace assay {
 
 using nlohmann::json;
 
-NLOHMANN_JSON_SERIALIZE_ENUM(Stage, {{Stage::screen, "screen"}, {Stage::confirmed, "confirmed"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(LaunchStage, {{LaunchStage::screen, "screen"},
+                                           {LaunchStage::confirmed, "confirmed"}})
 
 template <>
 struct fields::Form<Verdict> {

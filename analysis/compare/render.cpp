@@ -67,7 +67,7 @@ std::string launches_cell(const ComparedRow& row, Legend&) {
 std::string verdict_cell(const ComparedRow& row, Legend& legend) {
   if (!row.verdict) return "-";
   const std::string& verdict = compare_verdicts[*row.verdict];
-  if (row.stage == Stage::screen) return verdict;
+  if (row.stage == LaunchStage::screen) return verdict;
   legend.add("(fresh): decided by the fresh launches alone.");
   return verdict + " (fresh)";
 }
@@ -78,7 +78,7 @@ std::string p_cell(const ComparedRow& row, Legend& legend) {
 }
 
 std::string detection_cell(const ComparedRow& row, Legend& legend) {
-  if (row.stage == Stage::screen) return "-";
+  if (row.stage == LaunchStage::screen) return "-";
   legend.add("detected: whether the fresh launches show any change, tolerated or not.");
   return row.detected ? "yes" : "no";
 }

@@ -76,7 +76,7 @@ class Collector {
  public:
   explicit Collector(History& history) : history_(history) {}
 
-  void add(const Run& run, const std::optional<Pattern>& pattern) {
+  void add(const Run& run, const std::optional<TextPattern>& pattern) {
     const NamedResult& result = *run.result;
     std::map<std::string, LaunchGroups> ids;
     bool published = false;
@@ -234,7 +234,7 @@ std::string name_result(const NamedResult& result) {
   return result.name.empty() ? "the result" : result.name;
 }
 
-History collect_history(const Results& results, const std::optional<Pattern>& rows,
+History collect_history(const Results& results, const std::optional<TextPattern>& rows,
                         std::optional<double> since, double now, const std::string& last) {
   History history;
   std::vector<Run> runs;
@@ -300,7 +300,7 @@ std::vector<std::string> find_order_doubts(const Results& results, const History
 }
 
 double parse_time(const std::string& text, const std::string& where) {
-  static const Pattern form(
+  static const TextPattern form(
       R"((\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)[Zz])?)", "a time");
   if (const auto parts = form.match_groups(text)) {
     const auto number = [&](std::size_t i) {

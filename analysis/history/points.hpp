@@ -160,7 +160,7 @@ inline constexpr double clock_slack = 3600;
 /// `last`: the id of the run that counts as the last of its series even if another began later by
 /// the clock, which may be a job beside it or a node whose clock is ahead. Its time is then just
 /// after that of all other runs.
-History collect_history(const Results& results, const std::optional<Pattern>& rows,
+History collect_history(const Results& results, const std::optional<TextPattern>& rows,
                         std::optional<double> since, double now = seconds_now(),
                         const std::string& last = "");
 

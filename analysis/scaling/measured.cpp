@@ -33,7 +33,7 @@ double median_metric(const Series& series, const char* name, const std::string& 
 /// The series of one curve: they differ in their size alone.
 std::vector<const Series*> find_curve(const SeriesList& all, const std::string& pattern,
                                       const std::string& file, const std::string& where) {
-  const Pattern wanted(pattern, where + " at /rows");
+  const TextPattern wanted(pattern, where + " at /rows");
   std::vector<const Series*> curve;
   for (const Series& series : all)
     if (series.first().benchmark == "collectives" && has_time(series) && !series.published &&

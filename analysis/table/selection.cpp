@@ -53,17 +53,17 @@ Texts texts_of_key(const Results& results, const Series& series, const std::stri
 
 struct Clause {
   std::string key;
-  Pattern pattern;
+  TextPattern pattern;
   bool whole = true, wanted = true;
 };
 
 Clause parse_clause(const SeriesList& all, const std::string& text) {
   const std::string source = fmt::format("--filter '{}'", text);
   const std::size_t equal = text.find('=');
-  if (equal == std::string::npos) return {"", Pattern(text, source), false, true};
+  if (equal == std::string::npos) return {"", TextPattern(text, source), false, true};
   const bool wanted = equal == 0 || text[equal - 1] != '!';
-  Clause clause{text.substr(0, wanted ? equal : equal - 1), Pattern(text.substr(equal + 1), source),
-                true, wanted};
+  Clause clause{text.substr(0, wanted ? equal : equal - 1),
+                TextPattern(text.substr(equal + 1), source), true, wanted};
   check_key(all, "--filter", clause.key, {});
   return clause;
 }

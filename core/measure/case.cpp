@@ -8,11 +8,11 @@
 
 namespace assay {
 
-void to_json(nlohmann::json& json, const Part& part) {
+void to_json(nlohmann::json& json, const ListShare& part) {
   json = {{"list", part.list}, {"whole", part.whole}, {"repeat", part.repeat}, {"of", part.total}};
 }
 
-void from_json(const nlohmann::json& json, Part& part) {
+void from_json(const nlohmann::json& json, ListShare& part) {
   part = {json.at("list"), json.at("whole"), json.at("repeat"), json.at("of")};
 }
 
@@ -38,7 +38,7 @@ void from_json(const nlohmann::json& json, Case& parsed) {
             .settings = json.at("settings"),
             .names = json.at("names"),
             .required = json.value("required", false),
-            .parts = json.value("part_of", std::vector<Part>{}),
+            .parts = json.value("part_of", std::vector<ListShare>{}),
             .working_sets = json.value("working_sets", std::vector<double>{}),
             .note = json.value("note", ""),
             .id_form = json.value("id_form", ""),
@@ -127,8 +127,9 @@ std::vector<Case> merge_equal(std::vector<Case> cases) {
       for (const std::string& other : first.names) known = known || other == name;
       if (!known) first.names.push_back(std::move(name));
     }
-    // A list asked for twice is still one whole: its own duplicates are counted in Part::repeat.
-    for (Part& part : benchmark_case.parts)
+    // A list asked for twice is still one whole: its own duplicates are counted in
+    // ListShare::repeat.
+    for (ListShare& part : benchmark_case.parts)
       if (std::find(first.parts.begin(), first.parts.end(), part) == first.parts.end())
         first.parts.push_back(std::move(part));
     first.required = first.required || benchmark_case.required;

@@ -60,16 +60,16 @@ Dimension make_determined_dimension(std::string name, std::string prefix);
 using Settings = std::map<std::string, std::string>;
 
 /// The share of a case in a whole that its list of problems describes (one pass through a network).
-struct Part {
+struct ListShare {
   std::string list;   ///< the list with its overrides: "resnet50@mb32"
   std::string whole;  ///< name of the whole list: "the convolutions of ResNet-50 v1.5"
   int repeat = 1;     ///< number of times that the whole has this problem
   int total = 1;      ///< sum of `repeat` over all problems of the list
-  bool operator==(const Part&) const = default;
+  bool operator==(const ListShare&) const = default;
 };
 /// The object in "part_of" of a row.
-void to_json(nlohmann::json& json, const Part& part);
-void from_json(const nlohmann::json& json, Part& part);
+void to_json(nlohmann::json& json, const ListShare& part);
+void from_json(const nlohmann::json& json, ListShare& part);
 
 struct Case {
   std::string id;
@@ -78,7 +78,7 @@ struct Case {
   std::vector<std::string> names;
   bool required = false;  ///< the suite requires it: `unsupported` then counts as a failure
   std::optional<double> tolerance{};   ///< from the suite: relative slowdown that is allowed (0.02)
-  std::vector<Part> parts{};           ///< one for each list that was requested as a whole
+  std::vector<ListShare> parts{};      ///< one for each list that was requested as a whole
   std::vector<double> working_sets{};  ///< bytes: Benchmark::working_sets(), for --list --json
   std::string note{};                  ///< from the suite: what a reader of the row must know
   std::string id_form{};               ///< form of the id by the settings: make_id_form()

@@ -93,7 +93,7 @@ void add_parts(std::vector<NamedProblem>& problems, const json& list, const std:
     all += repeat(i);
   }
   for (NamedProblem& problem : problems)
-    problem.part = Part{shown_as, list.at("whole"), repeats[problem.descriptor], all};
+    problem.part = ListShare{shown_as, list.at("whole"), repeats[problem.descriptor], all};
 }
 
 /// InputError unless the text after '@' is fields with values. The message names the override, not

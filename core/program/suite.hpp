@@ -13,9 +13,9 @@ namespace assay {
 
 /// A problem with the names that lists give it.
 struct NamedProblem {
-  std::string descriptor;      ///< canonical
-  std::string name;            ///< "resnet50/res2a_branch2b", "" for a bare descriptor
-  std::optional<Part> part{};  ///< if the whole list was requested and describes a whole
+  std::string descriptor;           ///< canonical
+  std::string name;                 ///< "resnet50/res2a_branch2b", "" for a bare descriptor
+  std::optional<ListShare> part{};  ///< if the whole list was requested and describes a whole
 };
 
 /// The problems that `text` denotes: a descriptor, a list ("resnet50"), or a problem of a list

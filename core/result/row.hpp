@@ -165,7 +165,7 @@ struct Row {
   std::vector<std::string> step_parameters{};
   std::optional<std::vector<std::string>> system_parameters{};
   std::optional<double> tolerance{};
-  std::vector<Part> part_of{};
+  std::vector<ListShare> part_of{};
   std::string status{}, reason{};
   Boxed<RowExecution> execution{};
   Boxed<RowVerification> verification{};

@@ -16,7 +16,7 @@ class TableImages final : public ImageSource {
  public:
   TableImages(const std::string& path, std::int64_t first, std::int64_t count, int side)
       : path_(path) {
-    const std::unique_ptr<Table> table = open_table(path);
+    const std::unique_ptr<DataTable> table = open_table(path);
     const auto refuse = [&](const std::string& problem) {
       throw InputError(fmt::format("{} holds no images: {}.", path, problem));
     };

@@ -120,7 +120,7 @@ void add_squares(std::span<const double> rows, std::span<const double> head,
 /// Each rank reads its rows of a file before any other collective step. Why their values are beyond
 /// what is squared without loss, or "". InputError where all rows are equal: errors of an analysis
 /// are parts of its sums of squares.
-std::string why_not_squared(const Table& table, const RowPass& mine, bool differences,
+std::string why_not_squared(const DataTable& table, const RowPass& mine, bool differences,
                             Communicator& ranks) {
   std::vector<double> head;
   throw_on_all(ranks, [&] {
@@ -185,7 +185,8 @@ std::string AnalyticsBenchmark::canonical(const std::string& descriptor) const {
   return to_text(parse_table(descriptor));
 }
 
-const Table& AnalyticsBenchmark::file_or_name(const std::string& data, Communicator* ranks) const {
+const DataTable& AnalyticsBenchmark::file_or_name(const std::string& data,
+                                                  Communicator* ranks) const {
   try {
     return file_table(data, needs_labels(), ranks);
   } catch (const InputError& error) {
@@ -217,7 +218,7 @@ std::any AnalyticsBenchmark::complete(Settings& settings, const RankCount& start
     if (divisor != 1)
       throw InputError(
           "--scale has no effect on a file (it scales generated tables). Leave --scale out.");
-    const Table& table = file_or_name(data, started.together);
+    const DataTable& table = file_or_name(data, started.together);
     read.rows = table.rows();
     read.features = table.features();
     data = table.canonical();
@@ -309,16 +310,16 @@ std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& analysis,
   const std::string& data = analysis.settings.data;
   const RowPass pass{analysis.mine, storage(analysis.precision), needs_labels(),
                      analysis.steps.threads()};
-  std::unique_ptr<Table> table;
+  std::unique_ptr<DataTable> table;
   throw_on_all(analysis.ranks, [&] { table = of_file(data, 0); });
   why = why_not_squared(*table, pass, is_centred(), analysis.ranks);
   expect_good_labels(*scale_file_table(data, 0), pass, analysis.ranks);
   return why;
 }
 
-std::unique_ptr<Table> AnalyticsBenchmark::of_file(const std::string& data,
-                                                   std::uint64_t draw) const {
-  std::unique_ptr<Table> table = prepare_table(scale_file_table(data, draw));
+std::unique_ptr<DataTable> AnalyticsBenchmark::of_file(const std::string& data,
+                                                       std::uint64_t draw) const {
+  std::unique_ptr<DataTable> table = prepare_table(scale_file_table(data, draw));
   return is_centred() ? centre_table(std::move(table)) : std::move(table);
 }
 
@@ -348,7 +349,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   Result<std::unique_ptr<Analysis>> analysis = make(request);
   if (auto* refusal = std::get_if<Unsupported>(&analysis)) return std::move(*refusal);
 
-  Draws draws = [this, settings, seed = context.seed](int draw) -> std::unique_ptr<Table> {
+  Draws draws = [this, settings, seed = context.seed](int draw) -> std::unique_ptr<DataTable> {
     const std::uint64_t drawn = seed + static_cast<std::uint64_t>(draw);
     if (is_file(settings.data, tables())) return of_file(settings.data, draw == 0 ? 0 : drawn);
     return prepare_table(table(settings.data, {settings.rows, settings.features, drawn}, settings));

@@ -79,17 +79,19 @@ class AnalyticsBenchmark : public Benchmark {
   /// Names of the synthetic tables, which are values of --data. The first one is the default.
   virtual std::vector<std::string> tables() const = 0;
   /// One of tables().
-  virtual std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
-                                       const AnalyticsSettings& settings) const = 0;
+  virtual std::unique_ptr<DataTable> table(const std::string& name, const SyntheticSize& size,
+                                           const AnalyticsSettings& settings) const = 0;
   virtual bool needs_labels() const { return false; }
   /// The table in the form that the analysis needs.
-  virtual std::unique_ptr<Table> prepare_table(std::unique_ptr<Table> table) const { return table; }
+  virtual std::unique_ptr<DataTable> prepare_table(std::unique_ptr<DataTable> table) const {
+    return table;
+  }
   /// True if the results do not depend on the origin, and squares of differences are summed: files
   /// are then centred, and their differences must be squared without underflow.
   virtual bool is_centred() const { return true; }
   /// InputError where the labels of a file, which is not prepare_table(), are not what the analysis
   /// needs as a whole. Collective.
-  virtual void expect_good_labels(const Table&, const RowPass&, Communicator&) const {}
+  virtual void expect_good_labels(const DataTable&, const RowPass&, Communicator&) const {}
   /// Benchmark::complete for own_dimensions(); sets `read.method`.
   virtual void complete_own(Settings&, AnalyticsSettings& /*read*/) const {}
   /// Floating-point operations and passes over the table of one run (TableProblem).
@@ -107,9 +109,9 @@ class AnalyticsBenchmark : public Benchmark {
 
  private:
   /// Table number `draw` of a file.
-  std::unique_ptr<Table> of_file(const std::string& data, std::uint64_t draw) const;
+  std::unique_ptr<DataTable> of_file(const std::string& data, std::uint64_t draw) const;
   /// file_table() of a value of --data; what it throws also names the generated tables.
-  const Table& file_or_name(const std::string& data, Communicator* ranks) const;
+  const DataTable& file_or_name(const std::string& data, Communicator* ranks) const;
   Result<AnalysisPart> part(const AnalyticsSettings& settings, int rank) const;
   /// Why this rank cannot run the whole analysis, or "". CaseError where memory does not suffice.
   std::string why_not_here(const AnalysisCase& analysis, int ranks_here) const;

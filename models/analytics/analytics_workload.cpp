@@ -132,7 +132,7 @@ class AnalysisWorkload final : public Workload {
   const CaseClaims claims_;
   RankCalls ranks_;
   std::map<std::string, double> amounts_, seconds_;
-  std::unique_ptr<Table> table_;
+  std::unique_ptr<DataTable> table_;
   StepWork taken_;     ///< that take_done() has told
   double inputs_ = 0;  ///< bytes of the rows of each run since then
   int draw_ = 0, next_draw_ = 1;

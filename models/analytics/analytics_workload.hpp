@@ -47,7 +47,7 @@ class Analysis {
   virtual ~Analysis() = default;
   virtual Device& device() = 0;
   /// Untimed. Loads this rank's rows of `table`, and computes the method's starting values.
-  virtual void load(const Table& table) = 0;
+  virtual void load(const DataTable& table) = 0;
   /// Untimed. Fills all results with values that no result has.
   virtual void poison() = 0;
   /// Timed. Computes the results from the loaded rows. Allocates no memory.
@@ -55,7 +55,7 @@ class Analysis {
   /// Checks the results of the last run in fp64 by independent arithmetic, and that they are what
   /// `claims` asks for. Reads the rows of `table` again, not those that were loaded. Equal on all
   /// ranks.
-  virtual Verification verify(const Table& table, const CaseClaims& claims) = 0;
+  virtual Verification verify(const DataTable& table, const CaseClaims& claims) = 0;
   /// The work of all calls of run() on this rank, as its steps have counted it. Work that every
   /// rank repeats is divided by their number.
   virtual StepWork done() const = 0;
@@ -69,7 +69,7 @@ class Analysis {
 };
 
 /// Makes table number `draw`. Table 0 is timed; the others have the same shape and other values.
-using Draws = std::function<std::unique_ptr<Table>(int draw)>;
+using Draws = std::function<std::unique_ptr<DataTable>(int draw)>;
 
 /// `claims`: of the case, for verify(). `ranks` must outlive the workload. `amounts`:
 /// Problem::amounts(). `create_seconds`: the time that making the analysis took, for the row.

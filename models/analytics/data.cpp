@@ -14,8 +14,8 @@ namespace assay {
 namespace {
 
 /// It is found by the name that --data gave and by the canonical one.
-std::map<std::string, std::shared_ptr<Table>>& open_tables() {
-  static std::map<std::string, std::shared_ptr<Table>> tables;
+std::map<std::string, std::shared_ptr<DataTable>>& open_tables() {
+  static std::map<std::string, std::shared_ptr<DataTable>> tables;
   return tables;
 }
 
@@ -27,8 +27,8 @@ bool is_there(const std::string& file) {
 
 /// "x.npy+y.npy": a table, and the labels of an NPY file. Names may have a plus themselves: the
 /// whole may be one file, else the shortest part before a plus that is a file is the table.
-std::shared_ptr<Table> open(const std::string& data, Communicator* ranks) {
-  TableOptions options;
+std::shared_ptr<DataTable> open(const std::string& data, Communicator* ranks) {
+  DataTableOptions options;
   options.ranks = ranks;
   if (is_there(data)) return open_table(data, options);
   for (std::size_t plus = data.find('+'); plus != data.npos; plus = data.find('+', plus + 1)) {
@@ -39,9 +39,9 @@ std::shared_ptr<Table> open(const std::string& data, Communicator* ranks) {
   return open_table(data, options);  // tells why not
 }
 
-class ChangedTable final : public Table {
+class ChangedTable final : public DataTable {
  public:
-  ChangedTable(std::shared_ptr<const Table> table, ChangeRows change)
+  ChangedTable(std::shared_ptr<const DataTable> table, ChangeRows change)
       : table_(std::move(table)), change_(std::move(change)) {}
   std::int64_t rows() const override { return table_->rows(); }
   std::int64_t features() const override { return table_->features(); }
@@ -57,7 +57,7 @@ class ChangedTable final : public Table {
     change_(first, values, arguments);
   }
 
-  std::shared_ptr<const Table> table_;
+  std::shared_ptr<const DataTable> table_;
   ChangeRows change_;
 };
 
@@ -67,23 +67,23 @@ bool is_file(const std::string& data, const std::vector<std::string>& tables) {
   return std::find(tables.begin(), tables.end(), data) == tables.end();
 }
 
-const Table& file_table(const std::string& data, bool needs_labels, Communicator* ranks) {
-  std::shared_ptr<Table>& table = open_tables()[data];
+const DataTable& file_table(const std::string& data, bool needs_labels, Communicator* ranks) {
+  std::shared_ptr<DataTable>& table = open_tables()[data];
   if (table == nullptr) table = open(data, ranks);
   if (needs_labels && !table->has_labels())
     throw InputError(data +
                      ": has no labels (a CSV file has them in a column named label, target or "
                      "class, an NPY file in a second file: x.npy+y.npy). Give labels.");
-  const std::shared_ptr<Table> known = table;
+  const std::shared_ptr<DataTable> known = table;
   return *open_tables().emplace(known->canonical(), known).first->second;
 }
 
-std::unique_ptr<Table> change_table(std::shared_ptr<const Table> table, ChangeRows change) {
+std::unique_ptr<DataTable> change_table(std::shared_ptr<const DataTable> table, ChangeRows change) {
   return std::make_unique<ChangedTable>(std::move(table), std::move(change));
 }
 
-std::unique_ptr<Table> scale_file_table(const std::string& canonical, std::uint64_t seed) {
-  const std::shared_ptr<Table> table = open_tables().at(canonical);
+std::unique_ptr<DataTable> scale_file_table(const std::string& canonical, std::uint64_t seed) {
+  const std::shared_ptr<DataTable> table = open_tables().at(canonical);
   std::vector<double> factors(static_cast<std::size_t>(table->features()), 1.0);
   std::mt19937_64 random(seed);
   if (seed != 0)
@@ -93,7 +93,7 @@ std::unique_ptr<Table> scale_file_table(const std::string& canonical, std::uint6
   });
 }
 
-std::unique_ptr<Table> centre_table(std::unique_ptr<Table> table) {
+std::unique_ptr<DataTable> centre_table(std::unique_ptr<DataTable> table) {
   constexpr std::int64_t most_rows = 256;
   const auto rows = static_cast<std::size_t>(std::min(table->rows(), most_rows));
   std::vector<double> medians(static_cast<std::size_t>(table->features()));

@@ -19,7 +19,7 @@ std::int64_t rows_of_block(std::int64_t rows, std::int64_t features) {
 }
 
 /// Elements of the table in row-major order as a device takes them: from anywhere within a row.
-void read_elements(const Table& table, std::int64_t first_row, std::int64_t first,
+void read_elements(const DataTable& table, std::int64_t first_row, std::int64_t first,
                    std::span<double> out) {
   const std::int64_t d = table.features();
   const std::int64_t row = first / d, end = (first + std::ssize(out) + d - 1) / d;
@@ -29,7 +29,7 @@ void read_elements(const Table& table, std::int64_t first_row, std::int64_t firs
 }
 
 /// Labels of consecutive rows, whose features are read with them, a block at once.
-void read_labels(const Table& table, std::int64_t first_row, std::span<double> out) {
+void read_labels(const DataTable& table, std::int64_t first_row, std::span<double> out) {
   const std::int64_t d = table.features(), all = std::ssize(out), step = rows_of_block(all, d);
   std::vector<double> x;
   for (std::int64_t at = 0; at < all; at += step) {
@@ -40,7 +40,7 @@ void read_labels(const Table& table, std::int64_t first_row, std::span<double> o
   }
 }
 
-void load_own(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
+void load_own(const DataTable& table, RowRange range, Device& device, Tensor& x, Tensor* y,
               int threads) {
   const auto plain = [&](const Tensor& tensor) {
     return device.name() == "cpu" && tensor.spec().type == DataType::fp64;
@@ -65,7 +65,7 @@ void load_own(const Table& table, RowRange range, Device& device, Tensor& x, Ten
 
 }  // namespace
 
-void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
+void load_rows(const DataTable& table, RowRange range, Device& device, Tensor& x, Tensor* y,
                int threads, Communicator& ranks) {
   throw_on_all(ranks, [&] { load_own(table, range, device, x, y, threads); });
 }
@@ -76,7 +76,7 @@ double bytes_of_pass(std::int64_t rows, std::int64_t features, double count, int
   return 8 * (threads * (2 * block + 2 * count) + count);
 }
 
-std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
+std::vector<double> sums_over_rows(const DataTable& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add) {
   const RowRange range = pass.range;
   const std::int64_t block_rows = rows_of_block(range.count, table.features());
@@ -121,7 +121,7 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
   return all;
 }
 
-std::vector<double> sums_over_ranks(const Table& table, const RowPass& mine, std::size_t count,
+std::vector<double> sums_over_ranks(const DataTable& table, const RowPass& mine, std::size_t count,
                                     const AddRows& add, RankCalls& ranks) {
   std::vector<double> all;
   throw_on_all(ranks.communicator(), [&] { all = sums_over_rows(table, mine, count, add); });

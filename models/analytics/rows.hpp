@@ -14,7 +14,7 @@ namespace assay {
 
 /// Writes rows to x [range.count, features] and their labels to y [range.count], unless y is null.
 /// An error of one rank that reads or stores is an error of all (throw_on_all). Collective.
-void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
+void load_rows(const DataTable& table, RowRange range, Device& device, Tensor& x, Tensor* y,
                int threads, Communicator& ranks);
 
 /// A pass over rows for verification.
@@ -30,11 +30,11 @@ using AddRows = std::function<void(std::int64_t first, std::span<const double> x
                                    std::span<const double> labels, std::span<double> sums)>;
 /// Sums of `count` numbers over all rows of the range, followed by the number of rows (for
 /// all_rows()). Reads the table in blocks, so that it needs little memory.
-std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
+std::vector<double> sums_over_rows(const DataTable& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add);
 /// The same over the rows of all ranks. If one rank cannot read its rows, all ranks throw
 /// (throw_on_all). Collective.
-std::vector<double> sums_over_ranks(const Table& table, const RowPass& mine, std::size_t count,
+std::vector<double> sums_over_ranks(const DataTable& table, const RowPass& mine, std::size_t count,
                                     const AddRows& add, RankCalls& ranks);
 /// The bytes that such a pass over `rows` rows takes, with a copy of each block for `add`.
 double bytes_of_pass(std::int64_t rows, std::int64_t features, double count, int threads);

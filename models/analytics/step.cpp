@@ -11,8 +11,8 @@
 
 namespace assay {
 
-Step::Step(std::unique_ptr<Operation> operation, Device& device,
-           const std::map<std::string, Tensor*>& shared, double flops)
+AnalyticsStep::AnalyticsStep(std::unique_ptr<Operation> operation, Device& device,
+                             const std::map<std::string, Tensor*>& shared, double flops)
     : operation_(std::move(operation)), device_(device), flops_(flops) {
   for (const TensorSpec& spec : operation_->arguments()) {
     const auto entry = shared.find(spec.name);
@@ -25,26 +25,26 @@ Step::Step(std::unique_ptr<Operation> operation, Device& device,
   operation_->bind(bound_);
 }
 
-Tensor& Step::tensor(const std::string& name) const {
+Tensor& AnalyticsStep::tensor(const std::string& name) const {
   const auto entry = by_name_.find(name);
   if (entry == by_name_.end()) throw std::logic_error("this step has no tensor " + name);
   return *entry->second;
 }
 
-void Step::write(const std::string& name, std::span<const double> values) {
+void AnalyticsStep::write(const std::string& name, std::span<const double> values) {
   device_.put(tensor(name), [values](std::int64_t first, std::span<double> out) {
     std::copy_n(values.begin() + first, out.size(), out.begin());
   });
 }
 
-void Step::read(const std::string& name, std::span<double> values) const {
+void AnalyticsStep::read(const std::string& name, std::span<double> values) const {
   device_.stream().wait();
   device_.get(tensor(name), [values](std::int64_t first, std::span<const double> in) {
     std::copy(in.begin(), in.end(), values.begin() + first);
   });
 }
 
-void Step::poison_outputs() {
+void AnalyticsStep::poison_outputs() {
   for (Tensor* tensor : bound_) {
     const TensorSpec& spec = tensor->spec();
     if (is_output(spec)) device_.fill(*tensor, poison(spec.type));
@@ -66,8 +66,8 @@ Result<Device*> StepMaker::device() {
   return std::get<Backend*>(opened)->device(options_);
 }
 
-Result<std::unique_ptr<Step>> StepMaker::make_on(const std::string& name, const Problem& problem,
-                                                 const std::map<std::string, Tensor*>& shared) {
+Result<std::unique_ptr<AnalyticsStep>> StepMaker::make_on(
+    const std::string& name, const Problem& problem, const std::map<std::string, Tensor*>& shared) {
   Result<Backend*> opened = context_.plugins.open(name);
   if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
   Backend& backend = *std::get<Backend*>(opened);
@@ -76,12 +76,12 @@ Result<std::unique_ptr<Step>> StepMaker::make_on(const std::string& name, const 
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   Result<std::unique_ptr<Operation>> operation = backend.make(problem, options, context_.ranks);
   if (auto* refusal = std::get_if<Unsupported>(&operation)) return std::move(*refusal);
-  return std::make_unique<Step>(std::move(std::get<std::unique_ptr<Operation>>(operation)),
-                                *std::get<Device*>(device), shared, problem.flops());
+  return std::make_unique<AnalyticsStep>(std::move(std::get<std::unique_ptr<Operation>>(operation)),
+                                         *std::get<Device*>(device), shared, problem.flops());
 }
 
-Result<std::unique_ptr<Step>> StepMaker::make_own(const Problem& problem,
-                                                  const std::map<std::string, Tensor*>& shared) {
+Result<std::unique_ptr<AnalyticsStep>> StepMaker::make_own(
+    const Problem& problem, const std::map<std::string, Tensor*>& shared) {
   return make_on(own(), problem, shared);
 }
 
@@ -92,10 +92,10 @@ std::vector<std::string> StepMaker::backends() const {
   return all;
 }
 
-Result<std::unique_ptr<Step>> StepMaker::make(const Problem& problem) {
+Result<std::unique_ptr<AnalyticsStep>> StepMaker::make(const Problem& problem) {
   std::vector<std::string> reasons;
   for (const std::string& name : backends()) {
-    Result<std::unique_ptr<Step>> step = make_on(name, problem, {});
+    Result<std::unique_ptr<AnalyticsStep>> step = make_on(name, problem, {});
     const auto* const refusal = std::get_if<Unsupported>(&step);
     if (refusal == nullptr) return step;
     reasons.push_back(refusal->reason);

@@ -24,13 +24,13 @@ struct StepWork {
   }
 };
 
-class Step {
+class AnalyticsStep {
  public:
   /// Allocates the tensors of `operation` on `device`, except those in `shared` (by argument name),
   /// which must outlive the step. CaseError if memory does not suffice. `flops`: of one run, by the
   /// problem that the operation was made for.
-  Step(std::unique_ptr<Operation> operation, Device& device,
-       const std::map<std::string, Tensor*>& shared, double flops);
+  AnalyticsStep(std::unique_ptr<Operation> operation, Device& device,
+                const std::map<std::string, Tensor*>& shared, double flops);
 
   Device& device() const { return device_; }
   /// The tensor of an argument. std::logic_error if there is none of this name.
@@ -73,11 +73,11 @@ class StepMaker {
   /// The device of the case's backend, or the reason why there is none.
   Result<Device*> device();
   /// A step on the case's backend. The `shared` tensors must be on its device.
-  Result<std::unique_ptr<Step>> make_own(const Problem& problem,
-                                         const std::map<std::string, Tensor*>& shared = {});
+  Result<std::unique_ptr<AnalyticsStep>> make_own(
+      const Problem& problem, const std::map<std::string, Tensor*>& shared = {});
   /// A step for a minor problem: on the case's backend if it implements the problem, else on the
   /// first fallback that does. Unsupported, with the reason of each, if none does.
-  Result<std::unique_ptr<Step>> make(const Problem& problem);
+  Result<std::unique_ptr<AnalyticsStep>> make(const Problem& problem);
   /// The backends that make() tries, in their order.
   std::vector<std::string> backends() const;
   /// The options of a step on this backend.
@@ -86,8 +86,8 @@ class StepMaker {
 
  private:
   const std::string& own() const { return options_.settings.at("backend"); }
-  Result<std::unique_ptr<Step>> make_on(const std::string& backend, const Problem& problem,
-                                        const std::map<std::string, Tensor*>& shared);
+  Result<std::unique_ptr<AnalyticsStep>> make_on(const std::string& backend, const Problem& problem,
+                                                 const std::map<std::string, Tensor*>& shared);
 
   CaseContext& context_;
   Options options_;

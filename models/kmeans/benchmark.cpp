@@ -74,8 +74,8 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
 
   std::vector<std::string> tables() const override { return {"clusters", "coral2", "normal"}; }
 
-  std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
-                               const AnalyticsSettings& settings) const override {
+  std::unique_ptr<DataTable> table(const std::string& name, const SyntheticSize& size,
+                                   const AnalyticsSettings& settings) const override {
     if (name == "coral2") return ClusterTable::coral(size);
     if (name == "normal") return std::make_unique<NormalTable>(size);
     return std::make_unique<ClusterTable>(size, find_most_clusters(find_runs(settings)));

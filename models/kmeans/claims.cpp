@@ -105,7 +105,7 @@ ClaimedStart::ClaimedStart(const KmeansClaims& claims, std::int64_t clusters) {
 }
 
 double wrong_starts(const Trajectory& trajectory, const KmeansClaims& claims, std::int64_t clusters,
-                    const Table& table, RankCalls& ranks) {
+                    const DataTable& table, RankCalls& ranks) {
   const std::vector<std::int64_t>& rows = trajectory.start_rows;
   const std::vector<double>& centroids = trajectory.centroids.front();
   const auto d = static_cast<std::size_t>(table.features());

@@ -27,7 +27,7 @@ class ClaimedStart {
 /// The starting centroids of a trajectory that are not the rows that it names, or rows that the
 /// seed does not choose. Reads each of these rows. Collective.
 double wrong_starts(const Trajectory& trajectory, const KmeansClaims& claims, std::int64_t clusters,
-                    const Table& table, RankCalls& ranks);
+                    const DataTable& table, RankCalls& ranks);
 
 /// The relations between what a case asks for and the histories of its runs.
 std::vector<Relation> relations_of_history(const std::vector<const Trajectory*>& claimed,

@@ -40,10 +40,10 @@ struct Trajectory {
 /// The rows [k] that are the starting centroids. Untimed, collective; the choice does not depend on
 /// the number of ranks, up to rounding. Random rows are distinct. k-means++: D. Arthur and S.
 /// Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007.
-std::vector<std::int64_t> starting_rows(const Table& table, const RowPass& mine,
+std::vector<std::int64_t> starting_rows(const DataTable& table, const RowPass& mine,
                                         const KmeansSettings& settings, RankCalls& ranks);
 /// These rows as they were loaded: centroids [k * d]. Collective.
-std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const Table& table,
+std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const DataTable& table,
                                  const RowPass& mine, RankCalls& ranks);
 
 /// The demands of a case, read from its texts. Its verification uses this, the runs KmeansSettings.
@@ -65,7 +65,7 @@ struct KmeansClaims : TableClaims {
 /// Collective. `metrics` gets the inertia, the number of iterations and the last move of each run,
 /// as they are computed here.
 Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
-                                 const KmeansClaims& claims, const Table& table,
+                                 const KmeansClaims& claims, const DataTable& table,
                                  const RowPass& mine, RankCalls& ranks, std::uint64_t seed,
                                  std::vector<ExpectedMetrics>* metrics = nullptr);
 

@@ -16,7 +16,7 @@ namespace {
 class LloydRun {
  public:
   LloydRun(const AnalysisCase& analysis, const KmeansSettings& settings,
-           std::unique_ptr<Step> assign)
+           std::unique_ptr<AnalyticsStep> assign)
       : settings_(settings),
         rows_(analysis.rows),
         d_(static_cast<std::size_t>(analysis.features)),
@@ -39,11 +39,11 @@ class LloydRun {
     return passes() * static_cast<double>(rows_) * static_cast<double>(d_) *
            operations_of_element(static_cast<double>(k_));
   }
-  Step& assign() const { return *assign_; }
+  AnalyticsStep& assign() const { return *assign_; }
   const Trajectory& trajectory() const { return trajectory_; }
 
   /// Untimed. The rows are loaded already.
-  void start(const Table& table, const RowPass& mine, RankCalls& ranks) {
+  void start(const DataTable& table, const RowPass& mine, RankCalls& ranks) {
     if (start_.empty()) ranks.prepare(sums_);
     trajectory_.start_rows = starting_rows(table, mine, settings_, ranks);
     start_ = centroids_at(trajectory_.start_rows, table, mine, ranks);
@@ -113,7 +113,7 @@ class LloydRun {
   std::int64_t rows_;
   std::size_t d_, k_;
   DataType type_;
-  std::unique_ptr<Step> assign_;
+  std::unique_ptr<AnalyticsStep> assign_;
   std::vector<double> start_, sums_;
   Trajectory trajectory_;
 };
@@ -129,7 +129,7 @@ class Kmeans final : public Analysis {
 
   Device& device() override { return runs_.front().assign().device(); }
 
-  void load(const Table& table) override {
+  void load(const DataTable& table) override {
     load_rows(table, pass_.range, device(), runs_.front().assign().tensor("x"), nullptr,
               pass_.threads, ranks_.communicator());
     for (LloydRun& run : runs_) run.start(table, pass_, ranks_);
@@ -143,7 +143,7 @@ class Kmeans final : public Analysis {
     for (LloydRun& run : runs_) run.run(ranks_);
   }
 
-  Verification verify(const Table& table, const CaseClaims& claimed_case) override {
+  Verification verify(const DataTable& table, const CaseClaims& claimed_case) override {
     std::vector<const Trajectory*> claimed;
     for (const LloydRun& run : runs_) claimed.push_back(&run.trajectory());
     const KmeansClaims claims(claimed_case);
@@ -220,12 +220,13 @@ Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& analysis,
   for (const KmeansSettings& settings : all) {
     std::map<std::string, Tensor*> shared;
     if (!runs.empty()) shared["x"] = &runs.front().assign().tensor("x");
-    Result<std::unique_ptr<Step>> assign =
+    Result<std::unique_ptr<AnalyticsStep>> assign =
         analysis.steps.make_own(make_assignment_problem(analysis.mine.count, analysis.features,
                                                         settings.clusters, analysis.precision),
                                 shared);
     if (auto* refusal = std::get_if<Unsupported>(&assign)) return std::move(*refusal);
-    runs.emplace_back(analysis, settings, std::move(std::get<std::unique_ptr<Step>>(assign)));
+    runs.emplace_back(analysis, settings,
+                      std::move(std::get<std::unique_ptr<AnalyticsStep>>(assign)));
   }
   return std::make_unique<Kmeans>(analysis, std::move(runs));
 }

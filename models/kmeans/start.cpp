@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 /// One row, rounded as it was loaded. Any rank can read any row.
-std::vector<double> read_row(const Table& table, std::int64_t row, DataType type) {
+std::vector<double> read_row(const DataTable& table, std::int64_t row, DataType type) {
   std::vector<double> x(static_cast<std::size_t>(table.features()));
   table.read(row, x);
   for (double& value : x) value = round_to(type, value);
@@ -53,7 +53,7 @@ std::int64_t row_at(double part, const std::vector<double>& weights, RowRange mi
   return 0;  // all rows are equal
 }
 
-std::vector<std::int64_t> plus_plus(const Table& table, const RowPass& mine,
+std::vector<std::int64_t> plus_plus(const DataTable& table, const RowPass& mine,
                                     const KmeansSettings& settings, RankCalls& ranks) {
   std::mt19937_64 random(settings.seed);
   std::uniform_real_distribution<double> uniform;
@@ -83,7 +83,7 @@ std::vector<std::int64_t> plus_plus(const Table& table, const RowPass& mine,
 
 }  // namespace
 
-std::vector<std::int64_t> starting_rows(const Table& table, const RowPass& mine,
+std::vector<std::int64_t> starting_rows(const DataTable& table, const RowPass& mine,
                                         const KmeansSettings& settings, RankCalls& ranks) {
   if (settings.plus_plus) return plus_plus(table, mine, settings, ranks);
   std::mt19937_64 random(settings.seed);
@@ -96,7 +96,7 @@ std::vector<std::int64_t> starting_rows(const Table& table, const RowPass& mine,
   return rows;
 }
 
-std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const Table& table,
+std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const DataTable& table,
                                  const RowPass& mine, RankCalls& ranks) {
   std::vector<double> centroids;
   throw_on_all(ranks.communicator(), [&] {

@@ -323,7 +323,7 @@ std::vector<ExpectedMetrics> make_metrics(const std::vector<const Trajectory*>& 
 }  // namespace
 
 Verification verify_trajectories(const std::vector<const Trajectory*>& claimed,
-                                 const KmeansClaims& claims, const Table& table,
+                                 const KmeansClaims& claims, const DataTable& table,
                                  const RowPass& mine, RankCalls& ranks, std::uint64_t seed,
                                  std::vector<ExpectedMetrics>* metrics) {
   const auto d = static_cast<std::size_t>(table.features());

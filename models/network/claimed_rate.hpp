@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// Computes the rates from the texts of a case alone. It shares no code with Schedule,
+/// Computes the rates from the texts of a case alone. It shares no code with RateSchedule,
 /// scale_rate() and parse_decay(), so it finds a training that uses another rate than its
 /// parameters say.
 class ClaimedRate {

@@ -39,11 +39,11 @@ std::int64_t count_steps(const Batches& training, std::int64_t passes) {
   return training.steps() / passes;
 }
 
-Schedule make_schedule(const Batches& training, std::int64_t passes,
-                       const ConvergenceSettings& settings) {
+RateSchedule make_schedule(const Batches& training, std::int64_t passes,
+                           const ConvergenceSettings& settings) {
   const std::int64_t steps = count_steps(training, passes);
-  return Schedule({settings.rate, settings.warmup_epochs * steps, settings.epochs * steps, steps,
-                   settings.decay});
+  return RateSchedule({settings.rate, settings.warmup_epochs * steps, settings.epochs * steps,
+                       steps, settings.decay});
 }
 
 class Training {
@@ -370,7 +370,7 @@ class Training {
   TrainingOracle* const oracle_;
   std::int64_t passes_;  ///< of a step
   std::int64_t steps_;   ///< of an epoch
-  Schedule schedule_;
+  RateSchedule schedule_;
   TrainingCheckpoint checkpoint_;
   Convergence result_;
   std::optional<StopRequest> stop_;

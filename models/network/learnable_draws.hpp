@@ -13,7 +13,7 @@ namespace assay {
 inline constexpr float learnable_unit = 0x1p-14F;
 
 /// The purpose for which a number is drawn. Numbers of different draws are independent.
-enum class Draw : std::uint32_t {
+enum class DrawPurpose : std::uint32_t {
   waves = 1,
   choices,
   noise,
@@ -26,8 +26,8 @@ enum class Draw : std::uint32_t {
 };
 
 /// The words of part `part` of sample (or class, or element) `number`.
-inline r123::Philox4x32::ctr_type draw_words(std::uint64_t seed, Draw draw, std::int64_t number,
-                                             std::int64_t part = 0) {
+inline r123::Philox4x32::ctr_type draw_words(std::uint64_t seed, DrawPurpose draw,
+                                             std::int64_t number, std::int64_t part = 0) {
   const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   const auto n = static_cast<std::uint64_t>(number);
   return r123::Philox4x32()(
@@ -52,7 +52,7 @@ inline std::int32_t wave(std::uint32_t phase) {
 inline void add_noise(std::uint64_t seed, std::int64_t index, int step, std::int64_t count,
                       std::int32_t* out) {
   for (std::int64_t first = 0; first < count; first += 8) {
-    const auto words = draw_words(seed, Draw::noise, index, first / 8);
+    const auto words = draw_words(seed, DrawPurpose::noise, index, first / 8);
     std::int32_t noise[8];
     for (int i = 0; i < 8; ++i) {
       const std::uint32_t pair = words[static_cast<std::size_t>(i / 2)] >> (16 * (i % 2));

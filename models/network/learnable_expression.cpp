@@ -20,7 +20,7 @@ LearnableExpression::LearnableExpression(std::int64_t elements, std::uint64_t se
         fmt::format("vectors with {} elements cannot be made ({} to {}). Choose others.", elements,
                     least, most));
   for (std::int64_t i = 0; i < elements; ++i) {
-    const auto words = draw_words(seed, Draw::loadings, i);
+    const auto words = draw_words(seed, DrawPurpose::loadings, i);
     const auto first = static_cast<std::int32_t>(choice(words[0], factors)),
                next = static_cast<std::int32_t>(choice(words[1], factors - 1));
     loadings_.push_back({static_cast<std::int32_t>(words[2] & 0xFFFFu), first,
@@ -33,7 +33,7 @@ void LearnableExpression::make(std::int64_t index, float* out) const {
   std::int32_t factor[8];
   for (std::uint32_t k = 0; k < 8; ++k)
     factor[k] = static_cast<std::int32_t>(
-                    choice(draw_words(seed_, Draw::factors, index, k / 4)[k % 4], 512)) -
+                    choice(draw_words(seed_, DrawPurpose::factors, index, k / 4)[k % 4], 512)) -
                 256;
   std::vector<std::int32_t> values;
   for (const Loading& loading : loadings_)

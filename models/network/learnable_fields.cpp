@@ -37,9 +37,9 @@ LearnableFields::LearnableFields(const InputShape& shape, std::int64_t classes, 
 
 template <class Body>
 void LearnableFields::for_each_of_vortices(std::int64_t index, const Body& body) const {
-  const auto numbers = draw_words(seed_, Draw::features, index);
+  const auto numbers = draw_words(seed_, DrawPurpose::features, index);
   for (std::int64_t k = 0; k <= choice(numbers[0], most_planted); ++k) {
-    const auto words = draw_words(seed_, Draw::features, index, most_planted * vortex + k);
+    const auto words = draw_words(seed_, DrawPurpose::features, index, most_planted * vortex + k);
     const std::int64_t row = choice(words[0], shape_.height),
                        column = choice(words[1], shape_.width),
                        radius = std::max<std::int64_t>(2, side_ / 16) +
@@ -57,10 +57,10 @@ void LearnableFields::for_each_of_vortices(std::int64_t index, const Body& body)
 
 template <class Body>
 void LearnableFields::for_each_of_rivers(std::int64_t index, const Body& body) const {
-  const auto numbers = draw_words(seed_, Draw::features, index);
+  const auto numbers = draw_words(seed_, DrawPurpose::features, index);
   const std::int64_t half = std::max<std::int64_t>(1, side_ / 48), reach = 2 * half + 2;
   for (std::int64_t k = 0; k <= choice(numbers[1], most_planted); ++k) {
-    const auto words = draw_words(seed_, Draw::features, index, most_planted * river + k);
+    const auto words = draw_words(seed_, DrawPurpose::features, index, most_planted * river + k);
     const std::int64_t row = choice(words[0], shape_.height),
                        first = choice(words[1], shape_.width),
                        length = shape_.width / 4 + choice(words[2], shape_.width / 4 + 1),
@@ -83,7 +83,7 @@ void LearnableFields::add_weather(std::int64_t index, std::int32_t* sums) const 
   std::vector<std::uint32_t> across(static_cast<std::size_t>(count * width)),
       down(static_cast<std::size_t>(count * height));
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto words = draw_words(seed_, Draw::weather, index, i);
+    const auto words = draw_words(seed_, DrawPurpose::weather, index, i);
     const std::int64_t columns = 1 + choice(words[0], most_periods),
                        rows = 1 + choice(words[1], most_periods);
     for (std::int64_t x = 0; x < width; ++x)

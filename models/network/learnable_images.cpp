@@ -18,7 +18,7 @@ constexpr int constant_step = 8192;  // the range of a colour's constant to both
 void make_pattern(std::uint64_t seed, std::int64_t number, int size, std::int16_t* out) {
   for (int c = 0; c < colours; ++c)
     for (int w = 0; w < waves; ++w) {
-      const auto words = draw_words(seed, Draw::waves, number, waves * c + w);
+      const auto words = draw_words(seed, DrawPurpose::waves, number, waves * c + w);
       const std::int64_t across = least_periods + choice(words[0], more_periods);
       std::int64_t down = least_periods + choice(words[1], more_periods);
       if ((words[2] & 1u) != 0) down = size - down;  // the other diagonal
@@ -57,8 +57,8 @@ std::int64_t LearnableImages::movement(std::uint32_t word) const {
 }
 
 void LearnableImages::make(std::int64_t index, float* out) const {
-  const auto place = draw_words(settings_.seed, Draw::choices, index, 0);
-  const auto colour = draw_words(settings_.seed, Draw::choices, index, 1);
+  const auto place = draw_words(settings_.seed, DrawPurpose::choices, index, 0);
+  const auto colour = draw_words(settings_.seed, DrawPurpose::choices, index, 1);
   const auto gain = static_cast<std::int32_t>(128 + choice(place[0], 257));  // of 256
   const std::int64_t size = settings_.size, row = colours * size;
   const std::int64_t right = colours * movement(place[1]), down = movement(place[2]);

@@ -27,7 +27,7 @@ LearnableVectors::LearnableVectors(std::int64_t elements, std::int64_t classes, 
   markers_.resize(static_cast<std::size_t>(elements));
   for (std::int64_t i = 0; i < elements; ++i) {
     const std::uint32_t word =
-        draw_words(seed, Draw::markers, i / 4, 0)[static_cast<std::size_t>(i % 4)];
+        draw_words(seed, DrawPurpose::markers, i / 4, 0)[static_cast<std::size_t>(i % 4)];
     const std::uint64_t scaled =
         std::uint64_t{word / one_in_markers} * static_cast<std::uint64_t>(classes) * one_in_markers;
     markers_[static_cast<std::size_t>(i)] =
@@ -39,7 +39,7 @@ void LearnableVectors::make(std::int64_t index, float* out) const {
   const auto own = static_cast<std::int32_t>(label(index));
   const std::int64_t count = elements();
   for (std::int64_t first = 0; first < count; first += 16) {
-    const auto words = draw_words(seed_, Draw::counts, index, first / 16);
+    const auto words = draw_words(seed_, DrawPurpose::counts, index, first / 16);
     const std::int64_t here = std::min<std::int64_t>(16, count - first);
     for (std::int64_t i = 0; i < here; ++i) {
       const bool marks = markers_[static_cast<std::size_t>(first + i)] == own;

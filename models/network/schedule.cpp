@@ -87,7 +87,7 @@ double scale_rate(double base_rate, std::int64_t global_batch) {
   return base_rate * static_cast<double>(global_batch) / 256;
 }
 
-Schedule::Schedule(const ScheduleSettings& settings) : settings_(settings) {
+RateSchedule::RateSchedule(const ScheduleSettings& settings) : settings_(settings) {
   const auto& [rate, warmup, total, epoch, decay] = settings_;
   if (!(rate > 0) || !std::isfinite(rate))
     throw InputError(
@@ -103,7 +103,7 @@ Schedule::Schedule(const ScheduleSettings& settings) : settings_(settings) {
         total, warmup));
 }
 
-double Schedule::rate(std::int64_t step) const {
+double RateSchedule::rate(std::int64_t step) const {
   const auto& [rate, warmup, total, epoch, decay] = settings_;
   if (step < warmup) return rate * static_cast<double>(step + 1) / static_cast<double>(warmup);
   const double passed =

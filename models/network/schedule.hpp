@@ -50,11 +50,11 @@ struct ScheduleSettings {
 /// So steps W - 1 and W have the rate r, and step T, after the last one, would have the final rate.
 /// cos and pow are the C library's, and their last bit may depend on the processor, so all ranks
 /// should use the rate that one rank computes.
-class Schedule {
+class RateSchedule {
  public:
   /// InputError if the rate is not positive and finite, if the final rate is negative, not finite
   /// or above the rate, or if there are no steps after the warm-up.
-  explicit Schedule(const ScheduleSettings& settings);
+  explicit RateSchedule(const ScheduleSettings& settings);
   double rate(std::int64_t step) const;
 
  private:

@@ -168,7 +168,7 @@ class ParallelTraining {
   Evaluator& evaluator_;
   Batches& validation_;
   std::int64_t steps_;  ///< of an epoch
-  Schedule schedule_;
+  RateSchedule schedule_;
   std::optional<BatchOracle> data_;
   std::optional<EvaluationOracle> oracle_;
   TrainingClock clock_;

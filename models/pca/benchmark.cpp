@@ -28,8 +28,8 @@ class PcaBenchmark final : public AnalyticsBenchmark {
 
   std::vector<std::string> tables() const override { return {"normal", "spectrum"}; }
 
-  std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
-                               const AnalyticsSettings&) const override {
+  std::unique_ptr<DataTable> table(const std::string& name, const SyntheticSize& size,
+                                   const AnalyticsSettings&) const override {
     if (name == "normal") return std::make_unique<NormalTable>(size);
     return std::make_unique<SpectrumTable>(size, planted_condition);
   }

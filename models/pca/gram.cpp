@@ -12,7 +12,8 @@ namespace {
 
 class GramPca final : public Analysis {
  public:
-  GramPca(const AnalysisCase& analysis, std::unique_ptr<Step> moments, std::unique_ptr<Step> eigh)
+  GramPca(const AnalysisCase& analysis, std::unique_ptr<AnalyticsStep> moments,
+          std::unique_ptr<AnalyticsStep> eigh)
       : rows_(analysis.rows),
         d_(static_cast<std::size_t>(analysis.features)),
         mine_(analysis.mine),
@@ -32,7 +33,7 @@ class GramPca final : public Analysis {
 
   Device& device() override { return moments_->device(); }
 
-  void load(const Table& table) override {
+  void load(const DataTable& table) override {
     load_rows(table, mine_, device(), moments_->tensor("x"), nullptr, threads_,
               ranks_.communicator());
     if (!prepared_) {
@@ -76,7 +77,7 @@ class GramPca final : public Analysis {
     set_ascending(components_, variances_, columns_);
   }
 
-  Verification verify(const Table& table, const CaseClaims& claims) override {
+  Verification verify(const DataTable& table, const CaseClaims& claims) override {
     return verify_components(components_, TableClaims(claims.settings), table, mine_,
                              compute_claimed_resolution(claims, moments_->execution()), ranks_,
                              threads_, ++seed_, &expected_);
@@ -117,7 +118,7 @@ class GramPca final : public Analysis {
   int threads_;
   std::uint64_t seed_;
   RankCalls ranks_;
-  std::unique_ptr<Step> moments_, eigh_;
+  std::unique_ptr<AnalyticsStep> moments_, eigh_;
   Shift shift_;
   Resolution resolution_;
   Components components_;
@@ -137,13 +138,15 @@ LinalgProblem make_eigh_problem(std::int64_t features) {
 }
 
 Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& analysis) {
-  Result<std::unique_ptr<Step>> moments = analysis.steps.make_own(
+  Result<std::unique_ptr<AnalyticsStep>> moments = analysis.steps.make_own(
       make_moments_problem(analysis.mine.count, analysis.features, analysis.precision));
   if (auto* refusal = std::get_if<Unsupported>(&moments)) return std::move(*refusal);
-  Result<std::unique_ptr<Step>> eigh = analysis.steps.make(make_eigh_problem(analysis.features));
+  Result<std::unique_ptr<AnalyticsStep>> eigh =
+      analysis.steps.make(make_eigh_problem(analysis.features));
   if (auto* refusal = std::get_if<Unsupported>(&eigh)) return std::move(*refusal);
-  return std::make_unique<GramPca>(analysis, std::move(std::get<std::unique_ptr<Step>>(moments)),
-                                   std::move(std::get<std::unique_ptr<Step>>(eigh)));
+  return std::make_unique<GramPca>(analysis,
+                                   std::move(std::get<std::unique_ptr<AnalyticsStep>>(moments)),
+                                   std::move(std::get<std::unique_ptr<AnalyticsStep>>(eigh)));
 }
 
 }  // namespace assay

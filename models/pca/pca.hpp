@@ -53,7 +53,7 @@ double error_of_components(double rows, double features, const Resolution& resol
 /// orthogonality, trace and order. Reads the rows of `table` again, not the loaded ones. `metrics`
 /// gets the deviations along the first and the last direction. Collective.
 Verification verify_components(const Components& components, const TableClaims& claims,
-                               const Table& table, RowRange mine, const Resolution& resolution,
+                               const DataTable& table, RowRange mine, const Resolution& resolution,
                                RankCalls& ranks, int threads, std::uint64_t seed,
                                ExpectedMetrics* metrics = nullptr);
 

@@ -25,7 +25,8 @@ constexpr std::int64_t block_rows = 2048;
 
 class TsqrPca final : public Analysis {
  public:
-  TsqrPca(const AnalysisCase& analysis, std::unique_ptr<Step> block, std::unique_ptr<Step> pair)
+  TsqrPca(const AnalysisCase& analysis, std::unique_ptr<AnalyticsStep> block,
+          std::unique_ptr<AnalyticsStep> pair)
       : rows_(analysis.rows),
         d_(analysis.features),
         mine_(analysis.mine),
@@ -47,7 +48,7 @@ class TsqrPca final : public Analysis {
 
   Device& device() override { return block_->device(); }
 
-  void load(const Table& table) override {
+  void load(const DataTable& table) override {
     load_rows(table, mine_, device(), *x_, nullptr, threads_, ranks_.communicator());
     if (prepared_) return;
     shift_.prepare(ranks_);
@@ -85,7 +86,7 @@ class TsqrPca final : public Analysis {
     set_ascending(components_, variances, columns);
   }
 
-  Verification verify(const Table& table, const CaseClaims& claims) override {
+  Verification verify(const DataTable& table, const CaseClaims& claims) override {
     return verify_components(components_, TableClaims(claims.settings), table, mine_,
                              compute_claimed_resolution(claims, block_->execution()), ranks_,
                              threads_, ++seed_, &expected_);
@@ -182,7 +183,7 @@ class TsqrPca final : public Analysis {
   int threads_;
   std::uint64_t seed_;
   RankCalls ranks_;
-  std::unique_ptr<Step> block_, pair_;
+  std::unique_ptr<AnalyticsStep> block_, pair_;
   std::unique_ptr<Tensor> x_;
   Shift shift_;
   Resolution resolution_;
@@ -207,13 +208,15 @@ Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& analysis) {
   if (std::get<Device*>(device)->name() != "cpu")
     return Unsupported{"tsqr stacks blocks of rows in host memory. Use --device cpu."};
   const std::int64_t width = analysis.features + 1;
-  Result<std::unique_ptr<Step>> block = analysis.steps.make(make_qr_problem(analysis.features));
+  Result<std::unique_ptr<AnalyticsStep>> block =
+      analysis.steps.make(make_qr_problem(analysis.features));
   if (auto* refusal = std::get_if<Unsupported>(&block)) return std::move(*refusal);
-  Result<std::unique_ptr<Step>> pair =
+  Result<std::unique_ptr<AnalyticsStep>> pair =
       analysis.steps.make(LinalgProblem({LinalgKernel::qr, 2 * width, width}, Precision::fp64));
   if (auto* refusal = std::get_if<Unsupported>(&pair)) return std::move(*refusal);
-  return std::make_unique<TsqrPca>(analysis, std::move(std::get<std::unique_ptr<Step>>(block)),
-                                   std::move(std::get<std::unique_ptr<Step>>(pair)));
+  return std::make_unique<TsqrPca>(analysis,
+                                   std::move(std::get<std::unique_ptr<AnalyticsStep>>(block)),
+                                   std::move(std::get<std::unique_ptr<AnalyticsStep>>(pair)));
 }
 
 }  // namespace assay

@@ -47,7 +47,7 @@ struct Sums {
   double total = 0, rows = 0;
 };
 
-Sums sum_rows(const Components& components, const Matrix& vectors, const Table& table,
+Sums sum_rows(const Components& components, const Matrix& vectors, const DataTable& table,
               const RowPass& pass, RankCalls& ranks) {
   const Eigen::Index d = vectors.rows();
   const Eigen::Map<const Eigen::RowVectorXd> mean(components.mean.data(), d);
@@ -81,7 +81,7 @@ Sums sum_rows(const Components& components, const Matrix& vectors, const Table& 
 double safe(double error) { return std::isfinite(error) ? error : INFINITY; }
 
 /// The mean of the rows that Shift takes.
-Eigen::RowVectorXd mean_of_head(const Table& table, DataType type, RankCalls& ranks) {
+Eigen::RowVectorXd mean_of_head(const DataTable& table, DataType type, RankCalls& ranks) {
   const std::int64_t d = table.features(),
                      first_rank = (table.rows() + ranks.size() - 1) / ranks.size(),
                      rows = std::min<std::int64_t>(first_rank, 256);
@@ -125,7 +125,7 @@ Resolution compute_claimed_resolution(const CaseClaims& claims, const Execution&
 }
 
 Verification verify_components(const Components& components, const TableClaims& claims,
-                               const Table& table, RowRange mine, const Resolution& resolution,
+                               const DataTable& table, RowRange mine, const Resolution& resolution,
                                RankCalls& ranks, int threads, std::uint64_t seed,
                                ExpectedMetrics* metrics) {
   const Eigen::Index d = std::ssize(components.variances);

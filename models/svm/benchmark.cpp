@@ -40,8 +40,8 @@ class SvmBenchmark final : public AnalyticsBenchmark {
 
   std::vector<std::string> tables() const override { return {"classes", "coral2"}; }
 
-  std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
-                               const AnalyticsSettings&) const override {
+  std::unique_ptr<DataTable> table(const std::string& name, const SyntheticSize& size,
+                                   const AnalyticsSettings&) const override {
     if (name == "coral2") return ClassTable::coral(size);
     return std::make_unique<ClassTable>(size);
   }
@@ -49,11 +49,11 @@ class SvmBenchmark final : public AnalyticsBenchmark {
   bool needs_labels() const override { return true; }
   bool is_centred() const override { return false; }  // the norm of w includes the intercept
 
-  std::unique_ptr<Table> prepare_table(std::unique_ptr<Table> table) const override {
+  std::unique_ptr<DataTable> prepare_table(std::unique_ptr<DataTable> table) const override {
     return sign_labels(std::move(table));
   }
 
-  void expect_good_labels(const Table& file, const RowPass& mine,
+  void expect_good_labels(const DataTable& file, const RowPass& mine,
                           Communicator& ranks) const override {
     expect_two_classes(file, mine, ranks);
   }

@@ -35,8 +35,8 @@ class FirstRow {
 
 }  // namespace
 
-std::unique_ptr<Table> sign_labels(std::unique_ptr<Table> table) {
-  const std::shared_ptr<const Table> source = std::move(table);
+std::unique_ptr<DataTable> sign_labels(std::unique_ptr<DataTable> table) {
+  const std::shared_ptr<const DataTable> source = std::move(table);
   return change_table(
       source, [source](std::int64_t first, std::span<double>, std::span<double> labels) {
         for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -49,7 +49,7 @@ std::unique_ptr<Table> sign_labels(std::unique_ptr<Table> table) {
       });
 }
 
-void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks) {
+void expect_two_classes(const DataTable& table, const RowPass& mine, Communicator& ranks) {
   FirstRow zero, minus, plus;
   RankCalls calls(ranks);
   sums_over_ranks(

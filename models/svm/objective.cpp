@@ -22,19 +22,20 @@ constexpr std::int64_t least_rows_of_part = 16;
 ObjectiveResult make_of_rows(const AnalysisCase& analysis, std::int64_t rows, std::int64_t all,
                              double cost, bool with_hessian,
                              const std::map<std::string, Tensor*>& shared) {
-  Result<std::unique_ptr<Step>> hinge = analysis.steps.make_own(
+  Result<std::unique_ptr<AnalyticsStep>> hinge = analysis.steps.make_own(
       make_hinge_problem(rows, analysis.features, analysis.precision), shared);
   if (auto* refusal = std::get_if<Unsupported>(&hinge)) return std::move(*refusal);
-  Step& first = *std::get<std::unique_ptr<Step>>(hinge);
-  Result<std::unique_ptr<Step>> hessian = std::unique_ptr<Step>();
+  AnalyticsStep& first = *std::get<std::unique_ptr<AnalyticsStep>>(hinge);
+  Result<std::unique_ptr<AnalyticsStep>> hessian = std::unique_ptr<AnalyticsStep>();
   if (with_hessian)
     hessian =
         analysis.steps.make_own(make_hessian_problem(rows, analysis.features, analysis.precision),
                                 {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
   if (auto* refusal = std::get_if<Unsupported>(&hessian)) return std::move(*refusal);
-  return std::make_unique<SvmObjective>(analysis, static_cast<double>(all), cost,
-                                        std::move(std::get<std::unique_ptr<Step>>(hinge)),
-                                        std::move(std::get<std::unique_ptr<Step>>(hessian)));
+  return std::make_unique<SvmObjective>(
+      analysis, static_cast<double>(all), cost,
+      std::move(std::get<std::unique_ptr<AnalyticsStep>>(hinge)),
+      std::move(std::get<std::unique_ptr<AnalyticsStep>>(hessian)));
 }
 
 }  // namespace
@@ -66,7 +67,8 @@ ObjectiveResult SvmObjective::make_part(const AnalysisCase& analysis, double cos
 }
 
 SvmObjective::SvmObjective(const AnalysisCase& analysis, double rows, double cost,
-                           std::unique_ptr<Step> hinge, std::unique_ptr<Step> hessian)
+                           std::unique_ptr<AnalyticsStep> hinge,
+                           std::unique_ptr<AnalyticsStep> hessian)
     : d_(analysis.features),
       rows_(rows),
       cost_(cost),

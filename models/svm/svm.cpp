@@ -31,7 +31,7 @@ class Svm final : public Analysis {
 
   Device& device() override { return objective_->device(); }
 
-  void load(const Table& table) override {
+  void load(const DataTable& table) override {
     load_rows(table, pass_.range, device(), objective_->x(), &objective_->y(), pass_.threads,
               objective_->ranks().communicator());
     if (!prepared_) objective_->prepare();
@@ -56,7 +56,7 @@ class Svm final : public Analysis {
     solution_.curvature_flops = done().flops - evaluated_flops() - curved;
   }
 
-  Verification verify(const Table& table, const CaseClaims& claimed_case) override {
+  Verification verify(const DataTable& table, const CaseClaims& claimed_case) override {
     const SvmClaims claims(claimed_case.settings);
     RowPass pass = pass_;
     pass.type = claims.type;

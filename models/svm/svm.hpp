@@ -94,8 +94,8 @@ class SvmObjective {
   static Result<std::unique_ptr<SvmObjective>> make_part(const AnalysisCase& analysis, double cost,
                                                          SvmObjective& whole, std::int64_t part);
   /// `rows`: number of rows of all ranks.
-  SvmObjective(const AnalysisCase& analysis, double rows, double cost, std::unique_ptr<Step> hinge,
-               std::unique_ptr<Step> hessian);
+  SvmObjective(const AnalysisCase& analysis, double rows, double cost,
+               std::unique_ptr<AnalyticsStep> hinge, std::unique_ptr<AnalyticsStep> hessian);
 
   Device& device() { return hinge_->device(); }
   Tensor& x() { return hinge_->tensor("x"); }
@@ -125,7 +125,7 @@ class SvmObjective {
   std::int64_t d_;
   double rows_, cost_;
   RankCalls ranks_;
-  std::unique_ptr<Step> hinge_, hessian_;
+  std::unique_ptr<AnalyticsStep> hinge_, hessian_;
   std::vector<double> sums_, slope_, curvature_, packed_;
 };
 
@@ -165,16 +165,16 @@ struct SvmCheck {
   double accuracy = 0, objective = 0, gap = 0;
   double error = 0;  ///< of the objective that the run computed, as a part of it
 };
-SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const Table& table,
+SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const DataTable& table,
                     const RowPass& mine, RankCalls& ranks);
 
 /// `table`, whose labels are 0 and 1 or -1 and +1, with labels -1 and +1. InputError with the row
 /// when another label is read.
-std::unique_ptr<Table> sign_labels(std::unique_ptr<Table> table);
+std::unique_ptr<DataTable> sign_labels(std::unique_ptr<DataTable> table);
 /// InputError with the rows where both 0 and -1 are labels of `table` (whose labels are not signed
 /// yet), since sign_labels() would make one class of three, and where all are of one class.
 /// `mine` is a pass with labels. Collective.
-void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks);
+void expect_two_classes(const DataTable& table, const RowPass& mine, Communicator& ranks);
 
 Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& analysis,
                                            const SvmSettings& settings);

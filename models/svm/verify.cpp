@@ -133,7 +133,7 @@ SvmClaims::SvmClaims(const Settings& settings)
     evaluations = std::stoll(text);
 }
 
-SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const Table& table,
+SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const DataTable& table,
                     const RowPass& mine, RankCalls& ranks) {
   const std::size_t width = solution.w.size(), d = width - 1;
   const double slope = solution.slope > 0 ? solution.slope : any_slope;

@@ -125,7 +125,7 @@ std::string submit_and_follow(const Launcher& launcher, const fs::path& script,
                script.string()};
   const std::string answer = batch_output(command, scratch);
   const auto groups =
-      Pattern("(?s).*?" + system.number + ".*", launcher.file().string()).match_groups(answer);
+      TextPattern("(?s).*?" + system.number + ".*", launcher.file().string()).match_groups(answer);
   if (!groups || groups->empty() || groups->front().empty())
     throw CaseError(fmt::format(
         "the number of the job is unknown (`{}` printed \"{}\", which {} does not match).",

@@ -29,7 +29,7 @@ using nlohmann::json;
 
 namespace {
 
-bool is_selected(const Case& benchmark_case, const Pattern& filter) {
+bool is_selected(const Case& benchmark_case, const TextPattern& filter) {
   if (filter.in(benchmark_case.id)) return true;
   return std::any_of(benchmark_case.names.begin(), benchmark_case.names.end(),
                      [&](const std::string& name) { return filter.in(name); });
@@ -299,7 +299,7 @@ bool is_joint(const Case& benchmark_case) {
 }  // namespace
 
 std::vector<PlannedBenchmark> plan_benchmarks(const RunPlan& plan) {
-  const Pattern filter(plan.filter, fmt::format("--filter '{}'", plan.filter));
+  const TextPattern filter(plan.filter, fmt::format("--filter '{}'", plan.filter));
   const std::set<std::string> chosen(plan.ids.begin(), plan.ids.end());
   std::vector<PlannedBenchmark> benchmarks;
   std::vector<std::string> all;

@@ -7,11 +7,11 @@
 namespace test_pattern {
 
 using assay::InputError;
-using assay::Pattern;
+using assay::TextPattern;
 
 std::string refusal(const std::string& text) {
   try {
-    Pattern(text, "--filter '" + text + "'");
+    TextPattern(text, "--filter '" + text + "'");
   } catch (const InputError& error) {
     return error.what();
   }
@@ -22,10 +22,10 @@ TEST(Pattern, SearchesAsBefore) {
   const std::string id = "conv/forward/fp32/onednn/direct/mb1ic8ih8oc8oh8kh3ph1/hot/t2";
   for (const char* text : {"fp32", "^conv/", "t2$", "conv/.*fp32", "(fp16|fp32)", "mb[0-9]+ic\\d+",
                            "[[:digit:]]+/hot", "\\bhot\\b", "f.{1}32?", "direct(?:/mb1)", ""})
-    EXPECT_TRUE(Pattern(text, "x").in(id)) << text;
+    EXPECT_TRUE(TextPattern(text, "x").in(id)) << text;
   for (const char* text : {"fp16", "^forward", "hot$", "conv/.*fp64", "FP32"})
-    EXPECT_FALSE(Pattern(text, "x").in(id)) << text;
-  EXPECT_TRUE(Pattern().in(id));
+    EXPECT_FALSE(TextPattern(text, "x").in(id)) << text;
+  EXPECT_TRUE(TextPattern().in(id));
 }
 
 TEST(Pattern, WhatIsNoneIsRefusedWithItsReason) {
@@ -37,7 +37,7 @@ TEST(Pattern, WhatIsNoneIsRefusedWithItsReason) {
 }
 
 TEST(Pattern, WhatRecursesWithoutEndIsRefusedOrBounded) {
-  const Pattern deep(std::string(40000, '(') + "a" + std::string(40000, ')'), "x");
+  const TextPattern deep(std::string(40000, '(') + "a" + std::string(40000, ')'), "x");
   EXPECT_TRUE(deep.in("cba"));
   EXPECT_FALSE(deep.in("cb"));
   const std::string why = refusal(std::string(40000, '('));
@@ -46,12 +46,12 @@ TEST(Pattern, WhatRecursesWithoutEndIsRefusedOrBounded) {
   EXPECT_FALSE(refusal("((a{1000}){1000}){1000}").empty());
   // Exponential where a search goes back, linear here.
   const std::string text(5000, 'a');
-  EXPECT_FALSE(Pattern("^((a*)*)*b$", "x").in(text));
-  EXPECT_FALSE(Pattern("^(a|aa|a?)*$", "x").in(text + "b"));
+  EXPECT_FALSE(TextPattern("^((a*)*)*b$", "x").in(text));
+  EXPECT_FALSE(TextPattern("^(a|aa|a?)*$", "x").in(text + "b"));
 }
 
 TEST(Pattern, Groups) {
-  const Pattern date("(\\d+)-(\\d+)(?:T(\\d+))?", "x");
+  const TextPattern date("(\\d+)-(\\d+)(?:T(\\d+))?", "x");
   using Groups = std::vector<std::string>;
   EXPECT_EQ(date.match_groups("12-3"), (Groups{"12", "3", ""}));
   EXPECT_EQ(date.match_groups("12-3T4"), (Groups{"12", "3", "4"}));

@@ -70,7 +70,7 @@ struct Rows {
   bool operator==(const Rows&) const = default;
 };
 
-inline Rows read_rows(const Table& table, std::int64_t first, std::int64_t count) {
+inline Rows read_rows(const DataTable& table, std::int64_t first, std::int64_t count) {
   Rows rows;
   rows.x.resize(static_cast<std::size_t>(count * table.features()));
   if (table.has_labels()) rows.labels.resize(static_cast<std::size_t>(count));
@@ -78,10 +78,10 @@ inline Rows read_rows(const Table& table, std::int64_t first, std::int64_t count
   return rows;
 }
 
-inline Rows read_all(const Table& table) { return read_rows(table, 0, table.rows()); }
+inline Rows read_all(const DataTable& table) { return read_rows(table, 0, table.rows()); }
 
 /// The message of the InputError that opening or reading the whole table throws; "" without one.
-inline std::string error_of(const std::string& path, const TableOptions& options = {}) {
+inline std::string error_of(const std::string& path, const DataTableOptions& options = {}) {
   try {
     read_all(*open_table(path, options));
   } catch (const InputError& error) {
@@ -91,7 +91,7 @@ inline std::string error_of(const std::string& path, const TableOptions& options
 }
 
 inline void expect_error(const std::string& path, const std::string& part,
-                         const TableOptions& options = {}) {
+                         const DataTableOptions& options = {}) {
   const std::string error = error_of(path, options);
   EXPECT_NE(error.find(part), error.npos) << path << " said: '" << error << "'";
   EXPECT_NE(error.find(std::filesystem::path(path).filename().string()), error.npos) << error;

@@ -125,7 +125,7 @@ TEST(Npy, LabelsAreInASecondFile) {
   const Folder folder;
   const std::string x = folder.write("x.npy", golden);
   for (const char* shape : {"(2,)", "(2, 1)"}) {
-    const TableOptions options{
+    const DataTableOptions options{
         folder.write("y.npy", npy("'<i4'", "False", shape, raw<std::int32_t>({-1, 1}))), 1};
     const auto table = open_table(x, options);
     ASSERT_TRUE(table->has_labels());
@@ -134,7 +134,7 @@ TEST(Npy, LabelsAreInASecondFile) {
     EXPECT_NE(table->canonical(), open_table(x)->canonical());
   }
   const auto labels = [&](const std::string& shape, const std::string& data) {
-    return TableOptions{folder.write("y.npy", npy("'<f8'", "False", shape, data)), 1};
+    return DataTableOptions{folder.write("y.npy", npy("'<f8'", "False", shape, data)), 1};
   };
   const std::string wrong = "does not have one label for each of the 2 rows";
   EXPECT_NE(error_of(x, labels("(3,)", raw<double>({1, 2, 3}))).find(wrong), std::string::npos);

@@ -32,7 +32,7 @@ class NpyWriterTest : public ::testing::Test {
 TEST_F(NpyWriterTest, ATableIsReadAsItWas) {
   const ClassTable table({5003, 7, 11});  // more rows than one of several pieces has
   write_npy(table, folder_ / "x.npy", folder_ / "y.npy");
-  TableOptions options;
+  DataTableOptions options;
   options.labels = folder_ / "y.npy";
   const auto read = open_table(folder_ / "x.npy", options);
   ASSERT_EQ(read->rows(), 5003);

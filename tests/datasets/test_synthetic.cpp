@@ -21,7 +21,7 @@ struct Data {
   std::vector<double> labels;
 };
 
-Data all_of(const Table& table) {
+Data all_of(const DataTable& table) {
   Data data{Matrix(table.rows(), table.features()), {}};
   if (table.has_labels()) data.labels.resize(static_cast<std::size_t>(table.rows()));
   table.read(0, {data.x.data(), static_cast<std::size_t>(data.x.size())}, data.labels);
@@ -37,8 +37,8 @@ Eigen::Map<const Matrix> rows_of(const std::vector<double>& values, std::int64_t
   return {values.data(), std::ssize(values) / columns, columns};
 }
 
-std::vector<std::unique_ptr<Table>> one_of_each(const SyntheticSize& size) {
-  std::vector<std::unique_ptr<Table>> tables;
+std::vector<std::unique_ptr<DataTable>> one_of_each(const SyntheticSize& size) {
+  std::vector<std::unique_ptr<DataTable>> tables;
   tables.push_back(std::make_unique<NormalTable>(size));
   tables.push_back(std::make_unique<SpectrumTable>(size, 1e4));
   tables.push_back(std::make_unique<ClusterTable>(size, 5));

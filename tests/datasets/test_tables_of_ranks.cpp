@@ -30,7 +30,7 @@ std::vector<Found> found_by(
     const auto rank = static_cast<std::size_t>(ranks.rank());
     Found& mine = all[rank];
     try {
-      TableOptions options;
+      DataTableOptions options;
       options.index_bytes = index_bytes;
       options.ranks = &ranks;
       const auto table = open_table(paths[rank], options);
@@ -206,7 +206,7 @@ TEST(TablesOfRanks, EachRankReadsItsPartOfTheFile) {
   const std::string path = folder.write("a.csv", text);
   testing_fakes::on_threads(4, [&](Communicator& ranks) {
     omp_set_num_threads(1);
-    TableOptions options;
+    DataTableOptions options;
     options.ranks = &ranks;
     const std::int64_t before = bytes_read();
     const auto table = open_table(path, options);

@@ -21,7 +21,7 @@ json part(const std::string& name, int repeat, double seconds, const std::string
   json row = test::row(status, seconds, launch, more);
   row["problem"]["descriptor"] = name;
   row["names"] = {"net/" + name};
-  row["part_of"] = std::vector<Part>{{"net", "the four of Net", repeat, 4}};
+  row["part_of"] = std::vector<ListShare>{{"net", "the four of Net", repeat, 4}};
   return row;
 }
 

@@ -10,7 +10,7 @@
 
 namespace assay::fixture {
 
-class GivenTable final : public Table {
+class GivenTable final : public DataTable {
  public:
   using Value = std::function<double(std::int64_t row, std::int64_t column)>;
   GivenTable(std::int64_t rows, std::int64_t features, Value value)

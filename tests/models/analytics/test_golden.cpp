@@ -33,7 +33,7 @@ const nlohmann::json& golden(const std::string& benchmark) {
 
 std::string file_of(const std::string& name) { return folder / (name + ".csv"); }
 
-RowPass all_of(const Table& table, bool labels = false) {
+RowPass all_of(const DataTable& table, bool labels = false) {
   return {{0, table.rows()}, DataType::fp64, labels, 1};
 }
 
@@ -54,7 +54,7 @@ void on_ranks(const std::function<void(RankCalls&)>& body) {
 }
 
 struct GoldenComponents {
-  std::shared_ptr<Table> table;
+  std::shared_ptr<DataTable> table;
   Components components;
 
   explicit GoldenComponents(const std::string& name)
@@ -111,7 +111,7 @@ TEST(GoldenKmeans, StartsFromTheSameRows) {
   for (const auto& item : golden("kmeans").items()) {
     const std::string& name = item.key();  // no binding: clang 14 lets lambdas capture none
     const auto& found = item.value();
-    const std::shared_ptr<Table> table = open_table(file_of(name));
+    const std::shared_ptr<DataTable> table = open_table(file_of(name));
     const std::vector<std::int64_t> rows = found.at("starting_rows");
     std::vector<double> expected, row(static_cast<std::size_t>(table->features()));
     for (const std::int64_t i : rows) {
@@ -131,7 +131,7 @@ TEST(GoldenKmeans, CentroidsAreAFixedPoint) {
   for (const auto& item : golden("kmeans").items()) {
     const std::string& name = item.key();  // no binding: clang 14 lets lambdas capture none
     const auto& found = item.value();
-    const std::shared_ptr<Table> table = open_table(file_of(name));
+    const std::shared_ptr<DataTable> table = open_table(file_of(name));
     Trajectory trajectory;
     trajectory.iterations = trajectory.passes = 1;
     trajectory.centroids.assign(2, flat(found.at("centroids")));
@@ -159,7 +159,7 @@ TEST(GoldenKmeans, CentroidsAreAFixedPoint) {
 
 TEST(GoldenSvm, ObjectiveAndAccuracyAreThoseOfTheVerification) {
   const nlohmann::json& found = golden("svm").at("breast_cancer");
-  const std::unique_ptr<Table> table = sign_labels(open_table(file_of("breast_cancer")));
+  const std::unique_ptr<DataTable> table = sign_labels(open_table(file_of("breast_cancer")));
   SvmClaims claims;
   claims.rows = table->rows();
   claims.features = table->features();

@@ -263,7 +263,7 @@ GivenTable between(double left, double middle = 0) {
 }
 
 /// Verifies one iteration, from any centroids.
-Verification verify_one(Trajectory trajectory, const Table& table, RankCalls& ranks) {
+Verification verify_one(Trajectory trajectory, const DataTable& table, RankCalls& ranks) {
   const std::vector<double>&from = trajectory.centroids[0], &to = trajectory.centroids[1];
   double farthest = 0;
   for (std::size_t c = 0; c < from.size(); ++c)

@@ -37,7 +37,7 @@ TEST(SumsOverRows, UseAsManyThreadsAsThePassHas) {
 }
 
 /// Rows of ones, whose labels are their numbers.
-class Ones final : public Table {
+class Ones final : public DataTable {
  public:
   Ones(std::int64_t rows, std::int64_t features) : rows_(rows), features_(features) {}
   std::int64_t most_at_once() const { return most_; }
@@ -93,7 +93,7 @@ TEST(SumsOverRows, WhatCannotBeAllocatedIsAnExceptionOfTheCaller) {
 }
 
 /// Rows of zeros, which one of the ranks has no memory to read.
-class Unreadable final : public Table {
+class Unreadable final : public DataTable {
  public:
   explicit Unreadable(bool here) : here_(here) {}
   std::int64_t rows() const override { return 40; }

@@ -128,11 +128,11 @@ std::unique_ptr<SvmObjective> spoilt(const AnalysisCase& from, const Spoil& spoi
     return std::move(
         std::get<std::unique_ptr<Operation>>(backend.make(problem, Options{}, from.ranks)));
   };
-  auto hinge = std::make_unique<Step>(
+  auto hinge = std::make_unique<AnalyticsStep>(
       std::make_unique<SpoilingCommunicator>(
           make(make_hinge_problem(from.rows, from.features, from.precision)), spoil),
       device, std::map<std::string, Tensor*>{}, 0);
-  auto hessian = std::make_unique<Step>(
+  auto hessian = std::make_unique<AnalyticsStep>(
       std::make_unique<SpoilingCommunicator>(
           make(make_hessian_problem(from.rows, from.features, from.precision)), spoil),
       device,
@@ -143,7 +143,7 @@ std::unique_ptr<SvmObjective> spoilt(const AnalysisCase& from, const Spoil& spoi
 
 /// A solution by Newton's method, to a gap of 1e-6 unless rounding prevents it.
 struct Solved {
-  std::unique_ptr<Table> table;
+  std::unique_ptr<DataTable> table;
   RowPass all;
   SvmSettings settings;
   SvmClaims claims;
@@ -357,7 +357,7 @@ TEST(Svm, ErrorsOfEqualRowsOnTheMarginAddUp) {
 TEST(Svm, LabelsAreOfTwoClasses) {
   const Folder folder;
   const auto read = [&](const std::string& text) {
-    const std::unique_ptr<Table> table =
+    const std::unique_ptr<DataTable> table =
         sign_labels(open_table(folder.write("rows.csv", "a,label\n" + text)));
     std::vector<double> x(static_cast<std::size_t>(table->rows())), labels(x.size());
     table->read(0, x, labels);

@@ -41,7 +41,7 @@ TEST(ClaimedRate, AgreesWithTheSchedulesOfTrainings) {
   for (const char* warmup : {"0", "3"})
     for (const char* decay : {"constant", "cosine", "step:0.1:4+6+8", "poly:2", "poly:1.5:0.001"}) {
       const ClaimedRate claimed(claims(decay, warmup), 7);
-      const Schedule schedule(
+      const RateSchedule schedule(
           {scale_rate(0.1, 192), 7 * std::stoll(warmup), 70, 7, parse_decay("--schedule", decay)});
       for (std::int64_t step = 0; step <= 70; ++step) {
         const double rate = schedule.rate(step);

@@ -13,9 +13,9 @@ namespace test_schedule {
 
 using fixture::message_of;
 
-Schedule schedule(const std::string& decay, std::int64_t warmup = 5, std::int64_t total = 100,
-                  std::int64_t epoch = 10, double rate = 0.4) {
-  return Schedule({rate, warmup, total, epoch, parse_decay("--schedule", decay)});
+RateSchedule schedule(const std::string& decay, std::int64_t warmup = 5, std::int64_t total = 100,
+                      std::int64_t epoch = 10, double rate = 0.4) {
+  return RateSchedule({rate, warmup, total, epoch, parse_decay("--schedule", decay)});
 }
 
 std::string refusal(const std::string& text) {
@@ -52,7 +52,7 @@ TEST(Schedule, AWrongTextIsNamed) {
 
 TEST(Schedule, WarmsUpLinearlyFromTheFirstStep) {
   for (const char* decay : {"constant", "cosine", "step:0.1:1", "poly:2"}) {
-    const Schedule warm = schedule(decay);
+    const RateSchedule warm = schedule(decay);
     for (int step = 0; step < 5; ++step) EXPECT_DOUBLE_EQ(warm.rate(step), 0.4 * (step + 1) / 5);
     EXPECT_EQ(warm.rate(4), 0.4);
     EXPECT_EQ(warm.rate(5), 0.4) << decay;
@@ -61,7 +61,7 @@ TEST(Schedule, WarmsUpLinearlyFromTheFirstStep) {
 }
 
 TEST(Schedule, StepsFallAtTheirEpochs) {
-  const Schedule steps = schedule("step:0.5:3+6");
+  const RateSchedule steps = schedule("step:0.5:3+6");
   EXPECT_EQ(steps.rate(29), 0.4);
   EXPECT_EQ(steps.rate(30), 0.2);
   EXPECT_EQ(steps.rate(59), 0.2);
@@ -70,19 +70,19 @@ TEST(Schedule, StepsFallAtTheirEpochs) {
 }
 
 TEST(Schedule, CosineAndPolynomialEndWhereTheyShould) {
-  const Schedule cosine = schedule("cosine", 20, 100);
+  const RateSchedule cosine = schedule("cosine", 20, 100);
   EXPECT_NEAR(cosine.rate(40), 0.2 * (1 + std::sqrt(0.5)), 1e-15);  // a quarter
   EXPECT_NEAR(cosine.rate(60), 0.2, 1e-15);                         // half
   EXPECT_GT(cosine.rate(99), 0);
   EXPECT_EQ(cosine.rate(100), 0);
   EXPECT_EQ(cosine.rate(101), 0);
-  const Schedule polynomial = schedule("poly:2:0.1", 20, 100);
+  const RateSchedule polynomial = schedule("poly:2:0.1", 20, 100);
   EXPECT_NEAR(polynomial.rate(60), 0.3 / 4 + 0.1, 1e-15);
   EXPECT_NEAR(polynomial.rate(80), 0.3 / 16 + 0.1, 1e-15);
   EXPECT_EQ(polynomial.rate(100), 0.1);
   EXPECT_EQ(polynomial.rate(200), 0.1);
   EXPECT_DOUBLE_EQ(schedule("poly:1", 0, 4).rate(1), 0.3);
-  for (const Schedule& falling : {cosine, polynomial})
+  for (const RateSchedule& falling : {cosine, polynomial})
     for (int step = 20; step < 100; ++step) EXPECT_GT(falling.rate(step), falling.rate(step + 1));
 }
 

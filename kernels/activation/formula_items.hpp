@@ -4,7 +4,7 @@
 //
 // Bounds. u is the roundoff of the arithmetic, which rounds z = x + b once: an error of u |z|,
 // which the derivative passes on (without a bias there is none). exp, tanh and erf may be wrong by
-// 8 u, as in a loss; `of_functions` covers the few roundings of sums and products beside them, too:
+// 8 u, as in a loss; `of_functions` also covers the few roundings of sums and products beside them:
 //   sigmoid   s = 1 / (1 + exp(-z))           8 u s, and the smallest normal number
 //   tanh      t                               8 u |t|
 //   gelu      |z| (1 + erf) / 2               8 u |z|: of erf alone 4 u |z|
@@ -38,9 +38,9 @@ struct Element {
   ASSAY_ITEM double read_bias(const double* table, std::int64_t i) const {
     return bias ? table[i / plane % channels] : 0;
   }
-  /// The smallest normal number of the arithmetic, which may make 0 of smaller exponentials.
+  /// The smallest normal number of the arithmetic: smaller exponentials may become 0.
   ASSAY_ITEM double least_normal() const { return u > 0x1p-40 ? 0x1p-126 : 0x1p-1022; }
-  /// The error of z as it is computed.
+  /// The error of the computed z.
   ASSAY_ITEM double bound_error(double z) const { return bias ? u * std::fabs(z) : 0; }
 
   ASSAY_ITEM static double half_erfc(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
@@ -77,7 +77,7 @@ struct Element {
     return {};
   }
 
-  /// g f', from y = dst or, of gelu, y = z.
+  /// g f', computed from y = dst (gelu: from y = z).
   ASSAY_ITEM Approximate backward(double g, double y) const {
     const double size = std::fabs(g), squared = y * y;
     switch (function) {
@@ -133,7 +133,7 @@ struct DiffSrc : Element {
   }
 };
 
-/// Sums of the gradients t, of |t| and t^2, and of their errors and the squares of these.
+/// Sums of the gradients t, of |t| and t^2, of the errors of t, and of the squares of these errors.
 struct GradientSums : Element {
   static constexpr const char* name = "activation gradient sums";
   static constexpr int terms = 5;

@@ -45,7 +45,7 @@ class ActivationOracle final : public WholeOracle {
   /// The common part of all outputs.
   struct Cache {
     std::vector<double> biases;
-    std::vector<double> sums;  ///< of each channel those of GradientSums, if diff_bias is wanted
+    std::vector<double> sums;  ///< GradientSums of each channel, if diff_bias is wanted
   };
 
   bool adds_bias() const {
@@ -74,7 +74,7 @@ class ActivationOracle final : public WholeOracle {
     return {problem_.function(), adds_bias(), s.ih * s.iw, s.ic, roundoff(execution)};
   }
 
-  /// Calls body(the code that expects an element of dst, or of diff_src).
+  /// Calls body(code) with the code that computes the expected elements of dst or of diff_src.
   template <class Body>
   void with_code(const sums::Bounds& bounds, const Execution& execution, const Body& body) const {
     if (problem_.backward()) return body(activation::DiffSrc{element(execution), bounds});
@@ -99,8 +99,8 @@ class ActivationOracle final : public WholeOracle {
     return known_;
   }
 
-  /// Errors of terms whose gradients have random signs are independent; those of others may all
-  /// have one sign. The errors of the additions are as in batch normalization
+  /// The errors of terms are independent if the signs of their gradients are random; otherwise all
+  /// errors may have one sign. The errors of the additions are as in batch normalization
   /// (docs/method-norm.md).
   Expected diff_bias(std::size_t channel, const sums::Bounds& bounds, const Inputs& inputs) const {
     const double* const channel_sums = known_.sums.data() + channel * Sums::terms;
@@ -121,7 +121,7 @@ class ActivationOracle final : public WholeOracle {
   std::vector<TensorSpec> tensors_;
   mutable std::vector<double> key_;
   mutable Cache known_;
-  mutable double roundoff_ = 0;  ///< that of known_
+  mutable double roundoff_ = 0;  ///< with which known_ was computed
 };
 
 }  // namespace

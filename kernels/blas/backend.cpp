@@ -22,13 +22,14 @@ std::unique_ptr<Library>& library_in_use() {
   return library;
 }
 
-/// Why the library that was asked for first could not be opened: no other one takes its place.
+/// Why the library that was requested first could not be opened. No other library replaces it.
 std::string& open_error() {
   static std::string reason;
   return reason;
 }
 
-/// Opens the library of this process, if none is open; why `name` cannot be used, or nothing.
+/// Opens the library of this process if none is open. Returns why `name` cannot be used, or
+/// nothing.
 std::string open_library(const std::string& name, int threads) {
   std::unique_ptr<Library>& library = library_in_use();
   if (!library) {

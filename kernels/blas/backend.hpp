@@ -19,7 +19,7 @@ Makers& makers();
 /// The library that device() has opened; std::logic_error before that.
 const Library& library();
 
-/// An operation made of functions of the library, which compute with so many threads.
+/// The base of operations that call functions of the library, each with its own number of threads.
 class BlasOperation : public BoundOperation {
  public:
   void bind(std::span<Tensor* const> tensors) override {
@@ -36,7 +36,7 @@ class BlasOperation : public BoundOperation {
   int library_threads_;
 };
 
-/// Own<integers of the library, float or double>.
+/// Creates Own<type of the library's integers, float or double>.
 template <template <class Int, class Real> class Own, class... Arguments>
 std::unique_ptr<Operation> make_own(Precision precision, const Arguments&... arguments) {
   const auto make = [&](auto integer) -> std::unique_ptr<Operation> {

@@ -1,7 +1,7 @@
-// Eigenvalues and eigenvectors of a symmetric matrix by LAPACK's ?syevd. LAPACK has matrices by
-// columns: the lower triangle of a row-major matrix is the upper one of its transpose, which is the
-// same matrix. ?syevd overwrites its argument by the eigenvectors; so a is copied to v, and v is
-// transposed in place afterwards. The time includes both.
+// Eigenvalues and eigenvectors of a symmetric matrix by LAPACK's ?syevd. LAPACK stores matrices by
+// columns, so the lower triangle of a row-major matrix is the upper triangle of its transpose,
+// which is the same matrix. ?syevd overwrites its argument with the eigenvectors. Therefore a is
+// copied to v before, and v is transposed in place afterwards; the time includes both.
 
 #include "kernels/blas/linalg.hpp"
 
@@ -24,7 +24,7 @@ using Syevd = void (*)(const char* vectors, const char* triangle, const Int* n, 
                        const Int* lda, Real* w, Real* work, const Int* lwork, Int* iwork,
                        const Int* liwork, Int* info, std::size_t, std::size_t);
 
-/// Rows and columns of the tiles in which a matrix is transposed: two of them are in the L1 cache.
+/// Rows and columns of a tile of the transposition: two tiles fit into the L1 cache.
 constexpr std::int64_t tile = 32;
 
 template <class Real>
@@ -70,8 +70,8 @@ class Eigh final : public BlasOperation {
   }
 
  private:
-  /// Takes the sizes that the library asks for, but at least those that LAPACK documents, since
-  /// ssyevd tells them as rounded fp32 numbers.
+  /// Takes the sizes that the library returns, but at least those that LAPACK documents, because
+  /// ssyevd returns them as rounded fp32 numbers.
   void size_workspaces() {
     const Int ask = -1;
     Int info = 0, integers = 0;
@@ -92,7 +92,7 @@ class Eigh final : public BlasOperation {
   Syevd<Int, Real> call_;
 };
 
-/// Largest d of which 3 d^2 fits 32 bits: ?syevd counts its workspace of about 2 d^2 in its
+/// The largest d for which 3 d^2 fits 32 bits: ?syevd counts its workspace of about 2 d^2 in its
 /// integers.
 constexpr std::int64_t most_of_32_bits = 26754;
 

@@ -16,9 +16,10 @@
 namespace assay::blas {
 namespace {
 
-/// CBLAS's name for a precision, or an empty list. A library has one of these names. OpenBLAS's
-/// cblas_bgemm takes its factors as bf16, which is an integer or a floating-point argument as the
-/// library was compiled; MKL's cblas_gemm_s8u8s32 has offsets of its own. Neither is called.
+/// The names that CBLAS functions of a precision may have; a library has one of them. Empty if
+/// there is none. Two functions are not used: OpenBLAS's cblas_bgemm takes its factors as bf16,
+/// which is an integer or a floating-point argument, depending on how the library was compiled;
+/// MKL's cblas_gemm_s8u8s32 takes additional offsets.
 std::vector<std::string> list_names(Precision precision) {
   switch (precision) {
     case Precision::fp64:
@@ -50,8 +51,8 @@ class BlasGemm final : public BlasOperation {
     execution_.algorithm = "direct";
     execution_.implementation = fmt::format("{} {}", library().version(), name);
     execution_.storage = std::string(assay::name(problem.precision()));
-    // The bounds of fp32 exclude tf32 and bf16, and integers come out exactly: an ok row proves the
-    // arithmetic. Nothing tells how 16-bit inputs are multiplied.
+    // The bounds of fp32 exclude tf32 and bf16, and integers come out exactly, so an ok row proves
+    // the arithmetic. The arithmetic of products of 16-bit inputs is unknown.
     const bool shown = !is_mixed(problem.precision());
     execution_.compute = shown ? execution_.storage : "";
     execution_.accumulate = std::string(assay::name(format(problem.precision()).accumulator));
@@ -79,7 +80,7 @@ class BlasGemm final : public BlasOperation {
   GemmFunction<Int, Scalar, void> call_;
 };
 
-/// Why the library's integers do not hold the problem's; "" where they do.
+/// Why the extents of the problem do not fit the library's integers; "" if they do.
 std::string why_not_extents(const GemmShape& s) {
   if (library().wide()) return "";
   for (const auto& [field, value] : {std::pair{"m", s.m},

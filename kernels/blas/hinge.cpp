@@ -1,6 +1,6 @@
-// The objective of a linear support vector machine by CBLAS: x w of a block of observations, and
-// the product of its transpose with their s y, are products of a matrix and a vector. The second
-// one is fp64 in both precisions, since it is a sum over observations: in fp32 of a copy.
+// The objective of a linear support vector machine by CBLAS. Two products of a matrix and a vector
+// serve each block of observations: x w, and the transposed block times s y. The second one is a
+// sum over observations, so it is fp64 in both precisions; in fp32 the block is copied to fp64.
 
 #include <algorithm>
 #include <type_traits>

@@ -1,7 +1,7 @@
-// The nearest centroid of each observation by CBLAS: products of a block of observations with the
-// differences of centroids (kernels/linalg/centroid_differences.hpp) are a matrix product. The sums
-// of the nearest ones are plain loops: squared distances as sums of squared differences, of which
-// nothing cancels.
+// The nearest centroid of each observation by CBLAS. One matrix product multiplies a block of
+// observations with the differences of centroids (kernels/linalg/centroid_differences.hpp). Plain
+// loops then sum the observations of each centroid and the squared distances. These are sums of
+// squared differences, in which nothing cancels.
 
 #include <algorithm>
 #include <cstddef>
@@ -39,7 +39,7 @@ class KmeansAssign final : public BlockedPass {
     const Real *const x = data<Real>(0) + first * d_, *const centroids = data<Real>(1);
     auto* const products = reinterpret_cast<Real*>(scratch);
     const auto d = static_cast<Int>(d_), k = static_cast<Int>(k_);
-    // Seen by columns, these are the transposes: [k, rows] of [k, d] and [d, rows].
+    // Read by columns, these arrays are the transposes: [k, rows] of [k, d] and [d, rows].
     gemm_(column_major, transpose, no_transpose, k, static_cast<Int>(rows), d, Real(1),
           differences_.data(), d, x, d, Real(0), products, k);
     double *const counts = sums + k_ * d_, *const inertia = counts + k_;

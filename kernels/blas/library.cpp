@@ -22,8 +22,8 @@
 namespace assay::blas {
 namespace {
 
-/// The libraries that "auto" tries. The last two are interfaces that a distribution points to one
-/// of several.
+/// The libraries that "auto" tries. The last two are generic names; a distribution links each to
+/// one of several libraries.
 constexpr std::array known{"libopenblas.so.0",
                            "libblis.so.4",
                            "libmkl_rt.so.2",
@@ -66,8 +66,8 @@ void square(void* sgemm, int n, const std::vector<float>& a, std::vector<float>&
                                                     a.data(), extent, 0.0F, c.data(), extent);
 }
 
-/// Why `compute` ends or hangs a process where memory is limited; "" if it does not. A call that
-/// has hung once is not tried again, nor with more threads.
+/// Why `compute` would end or hang a process whose memory is limited; "" if it would not. After a
+/// call has hung, it is not tried again with as many or more threads.
 std::string why_not_computing(const std::string& file, int threads,
                               const std::function<void()>& compute) {
   constexpr std::chrono::seconds limit{20};  // a product takes milliseconds
@@ -77,7 +77,8 @@ std::string why_not_computing(const std::string& file, int threads,
     return entry->second.second;
   const Trial trial = try_in_child(
       [&] {
-        // A thread that has formed no team: the threads of this process's teams are not in a child.
+        // This thread has formed no OpenMP team: a child process lacks the threads of its parent's
+        // teams.
         std::jthread{compute}.join();
         return std::string();
       },
@@ -247,11 +248,11 @@ bool Library::is_threaded() const {
   return *is_threaded_;
 }
 
-/// It is found by the processor time of the other threads. If those wait actively for work
-/// (OMP_WAIT_POLICY), nothing can be told, and the answer is yes.
+/// Compares the processor time of the other threads. If they wait actively for work
+/// (OMP_WAIT_POLICY), the times tell nothing, and the result is true.
 bool Library::follows_openmp() const {
   multiply();  // starts threads
-  // They stop looking for work (LLVM's after 200 ms).
+  // The threads stop looking for work (LLVM's after 200 ms).
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   const double process = processor_s(CLOCK_PROCESS_CPUTIME_ID),
                mine = processor_s(CLOCK_THREAD_CPUTIME_ID);
@@ -274,7 +275,7 @@ void Library::multiply() const {
 }
 
 void Library::multiply_with(int threads) const {
-  // OpenBLAS for POSIX threads (1) starts them when it is opened; each waits for its memory.
+  // OpenBLAS for POSIX threads (1) starts its threads when it is opened; each waits for its memory.
   for (const char* suffix : suffixes)
     if (void* const get = symbol(std::string("openblas_get_parallel") + suffix);
         get != nullptr && threads_ == 0 && reinterpret_cast<int (*)()>(get)() == 1)

@@ -14,15 +14,16 @@ namespace assay::blas {
 class Library {
  public:
   /// Opens a library by file name or path, to compute with `threads` threads; "auto" tries the
-  /// known libraries in turn. Unsupported has the loader's message, or that of why_not_threads().
-  /// The library is never closed, because its threads may still run.
+  /// known libraries in turn. Unsupported contains the loader's message, or that of
+  /// why_not_threads(). The library is never closed, because its threads may still run.
   static Result<std::unique_ptr<Library>> open(const std::string& name, int threads);
-  /// Why the library cannot compute with so many threads where memory is limited (ulimit -v, -d),
-  /// by a trial in a child process: OpenBLAS waits for ever for memory of its threads. Afterwards
-  /// they have that memory, before tensors take it. "" without a limit: nothing is tried.
+  /// Why the library cannot compute with so many threads if memory is limited (ulimit -v, -d). A
+  /// trial in a child process finds out, because OpenBLAS waits forever for its threads' memory.
+  /// After the trial this process computes once with these threads, so that they have that memory
+  /// before tensors take it. Without a limit nothing is tried, and the result is "".
   std::string why_not_threads(int threads) const;
 
-  /// True if `name` denotes this library. "auto" only does if it was opened as "auto".
+  /// True if `name` denotes this library. "auto" denotes it only if it was opened as "auto".
   bool is(const std::string& name) const;
   /// The file that was opened: "/usr/lib/x86_64-linux-gnu/libopenblas.so.0".
   const std::string& file() const { return file_; }
@@ -40,11 +41,12 @@ class Library {
   /// library lacks it.
   Result<void*> lapack(const std::string& name) const;
   /// Sets the number of threads of the library and of OpenMP. Operations of one process may have
-  /// different numbers, so each sets its own before a call; setting the same number costs nothing.
+  /// different numbers, so each sets its own before a call; setting an unchanged number costs
+  /// nothing.
   void use_threads(int threads) const;
-  /// True if more than one thread computes where more are wanted. A library without a function that
-  /// sets their number may follow OpenMP's, or not: the first call sees to it by a product, and
-  /// sets the number of threads to 2.
+  /// True if several threads compute when several are requested. A library without a function that
+  /// sets their number may or may not follow OpenMP's number. The first call finds out by a
+  /// product, and sets the number of threads to 2.
   bool is_threaded() const;
 
  private:
@@ -57,7 +59,7 @@ class Library {
   void* symbol(const std::string& name) const;
   Result<bool> probe_width() const;
   std::string read_version() const;
-  /// False if no function is known that sets it.
+  /// False if the library has no known function that sets the number.
   bool set_threads(int threads) const;
   bool follows_openmp() const;
   /// Multiplies two matrices that are large enough for several threads.

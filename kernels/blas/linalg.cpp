@@ -49,8 +49,8 @@ std::string name_algorithm(LinalgKernel kernel) {
   }
 }
 
-/// The largest extent that a call has: of the sums over observations all calls but syrk's are for
-/// blocks of them.
+/// The largest extent in any call. syrk is one call; all other sums over observations call the
+/// library for blocks of observations.
 std::int64_t largest_extent(const LinalgShape& s) {
   return s.kernel == LinalgKernel::syrk ? std::max(s.n, s.d) : std::max(s.d + 1, s.k);
 }

@@ -7,12 +7,12 @@
 namespace assay::blas {
 namespace {
 
-/// About as many bytes of a block's observations, so that it and what the library packs of it stay
-/// in the second cache.
+/// Approximate bytes of a block of observations: the block and the library's packed copy of it stay
+/// in the second-level cache.
 constexpr std::int64_t block_bytes = std::int64_t{1} << 18;
 constexpr std::int64_t doubles_of_line = 8;
 
-/// Whole cache lines: threads write none in common.
+/// Whole cache lines, so that no two threads write to one line.
 std::int64_t whole_lines(std::int64_t doubles) {
   return (doubles + doubles_of_line - 1) / doubles_of_line * doubles_of_line;
 }

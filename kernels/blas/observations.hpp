@@ -1,5 +1,5 @@
 #pragma once
-// Passes over the observations whose heavy part is a function of CBLAS for a block of them.
+// Passes over the observations that call a function of CBLAS for each block of observations.
 
 #include <cstdint>
 
@@ -7,21 +7,21 @@
 
 namespace assay::blas {
 
-/// Each thread calls the library for blocks of its own range of the observations, with one thread
-/// of the library, and adds a block while it is in the second cache. Threads have sums of their
-/// own, which are added in the order of the threads.
+/// Each thread calls the library, limited to one thread, for blocks of its own range of the
+/// observations, and adds up a block while it is in the second-level cache. Each thread has its own
+/// sums, which are then added in the order of the threads.
 class BlockedPass : public BlasOperation {
  public:
   void run(Stream&) final;
 
  protected:
-  /// `sums`: fp64 numbers that are summed; `each`: fp64 numbers of scratch memory of each
-  /// observation of a block.
+  /// `sums`: number of fp64 sums; `each`: fp64 numbers of scratch memory for each observation of a
+  /// block.
   BlockedPass(const LinalgProblem& problem, int threads, Execution execution, std::int64_t sums,
               std::int64_t each);
   /// Called before the first block.
   virtual void begin() {}
-  /// Adds observations [first, first + rows); on several threads at once.
+  /// Adds observations [first, first + rows). Several threads call it at once.
   virtual void add(std::int64_t first, std::int64_t rows, double* sums, double* scratch) const = 0;
   virtual void end(const double* sums) const = 0;
 

@@ -1,5 +1,6 @@
-// moments and hinge_hessian by CBLAS: observations are copied into a block, less the shift or those
-// that are selected, and a rank-k update adds each block to the triangle.
+// moments and hinge_hessian by CBLAS. Observations are copied into a block (moments: less the
+// shift; hinge_hessian: those that are selected), and a rank-k update adds each block to the
+// triangle.
 
 #include <omp.h>
 
@@ -12,7 +13,7 @@
 namespace assay::blas {
 namespace {
 
-/// Elements of a block, about: 4 MiB, so that a call does much work for its triangle and its
+/// Approximate elements of a block: 4 MiB. So a call does much work for its triangle and its
 /// threads, and a block stays in the caches.
 constexpr std::int64_t block_elements = std::int64_t{1} << 19;
 
@@ -63,7 +64,8 @@ class OuterProducts final : public BlasOperation {
   double* block() const { return static_cast<double*>(data_.back()); }
   double* sums(int thread) const { return block() + block_rows_ * columns_ + thread * d_; }
 
-  /// The next observations of a block, from `next` on, which moves behind them; how many.
+  /// Chooses the next observations of a block, from `next` on. Moves `next` behind them, and
+  /// returns their number.
   std::int64_t choose(std::int64_t& next) {
     const auto* const s = data<const Real>(1);
     std::int64_t rows = 0;

@@ -1,10 +1,10 @@
 // The triangular factor of a tall table, x = q r, by a tree of Householder factorizations (TSQR:
 // Demmel, Grigori, Hoemmen, Langou, Communication-optimal parallel and sequential QR and LU
 // factorizations, SIAM J. Sci. Comput. 34, 2012). Each thread reads its rows once, block by block:
-// a block is copied by columns into the cache, and LAPACK's ?tpqrt factorizes [r; block], of which
-// r is triangular already. So x is not overwritten, and memory is some blocks. The triangles of the
-// threads are combined in the same way. Nowhere is a Gram matrix formed, which would square the
-// condition number.
+// a block is copied by columns into the cache, and LAPACK's ?tpqrt factorizes [r; block], where r
+// is already triangular. So x is not overwritten, and a few blocks are all the memory. The
+// triangles of the threads are combined in the same way. No Gram matrix is formed, because it would
+// square the condition number.
 
 #include "kernels/blas/linalg.hpp"
 
@@ -20,7 +20,7 @@ namespace assay::blas {
 namespace {
 
 /// stpqrt and dtpqrt, as Fortran calls them: [a; b] = q r, a upper triangular [n,n], b [m,n], whose
-/// last l rows are upper trapezoidal; r is then in a. Columns are reflected nb at once.
+/// last l rows are upper trapezoidal; r overwrites a. nb columns are reflected at once.
 template <class Int, class Real>
 using Tpqrt = void (*)(const Int* m, const Int* n, const Int* l, const Int* nb, Real* a,
                        const Int* lda, Real* b, const Int* ldb, Real* t, const Int* ldt, Real* work,
@@ -28,11 +28,11 @@ using Tpqrt = void (*)(const Int* m, const Int* n, const Int* l, const Int* nb, 
 
 /// Columns that are reflected at once. Measured with OpenBLAS at d = 250: 8 … 16 are the fastest.
 constexpr std::int64_t panel = 16;
-/// Rows copied at once: their cache lines are used whole.
+/// Rows that are copied at once, so that whole cache lines are used.
 constexpr std::int64_t rows_at_once = 8;
 
-/// Rows of a block: many enough that what is made of r costs little beside them, few enough that
-/// block and triangle stay in the cache.
+/// Rows of a block: enough that the work on r costs little beside theirs, and few enough that block
+/// and triangle stay in the cache.
 std::int64_t block_rows(std::int64_t d) { return std::max<std::int64_t>(512, 3 * d); }
 
 template <class Int, class Real>
@@ -73,7 +73,7 @@ class TallSkinnyQr final : public BlasOperation {
   }
 
  private:
-  /// The memory of one thread. r, by columns, is the triangle of the rows so far.
+  /// The memory of one thread. r, by columns, is the triangle of the rows added so far.
   struct Part {
     Real *r, *block, *t, *work;
   };
@@ -98,7 +98,7 @@ class TallSkinnyQr final : public BlasOperation {
     return failed;
   }
 
-  /// Adds rows, whose last `trapezoid` are upper trapezoidal, to a triangle.
+  /// Adds rows to a triangle; the last `trapezoid` of them are upper trapezoidal.
   Int add(const Part& part, Real* rows, std::int64_t count, std::int64_t trapezoid,
           std::int64_t leading) const {
     const auto m = static_cast<Int>(count), n = static_cast<Int>(d_),
@@ -117,7 +117,7 @@ class TallSkinnyQr final : public BlasOperation {
           to[j * rows_ + i] = from[i * d_ + j];
   }
 
-  /// r by rows, with the signs that make its diagonal not negative.
+  /// r by rows, with the signs that make its diagonal nonnegative.
   void store(const Real* triangle) const {
     Real* const out = data<Real>(1);
     for (std::int64_t i = 0; i < d_; ++i) {

@@ -6,8 +6,8 @@
 
 namespace assay::concat {
 
-/// The source of an element: which input, which element of it, and how many elements, itself
-/// included, follow each other there as they do in the output.
+/// The source of an element: the input, the element in it, and the number of elements from it on
+/// that are adjacent in both the input and the output.
 struct Origin {
   int input;
   std::int64_t element, followed;

@@ -49,7 +49,7 @@ class ConcatOracle final : public WholeOracle {
   }
 
  private:
-  /// Calls body(code, names of its inputs) for that of an output.
+  /// Calls body(code, names of its inputs) with the code that computes an output.
   template <class Body>
   void with_code(const TensorSpec& output, const Body& body) const {
     std::vector<std::string> sources;

@@ -18,7 +18,7 @@ const NameTable<ConcatDirection>& concat_directions() {
   return table;
 }
 
-/// The descriptor's field of a joined tensor's channels: ca, cb, ….
+/// The descriptor's field for the channels of a joined tensor: ca, cb, ….
 std::string channels_field(std::size_t joined) {
   return {'c', static_cast<char>('a' + static_cast<char>(joined))};
 }

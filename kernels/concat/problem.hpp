@@ -34,7 +34,7 @@ struct ConcatShape {
 };
 
 /// Parses "mb2ca256cb48ih24iw36": ca, cb, … ch are the channels of the joined tensors, in their
-/// order. iw is as ih by default. InputError names the field.
+/// order. By default iw equals ih. InputError names the field.
 ConcatShape parse_concat(const std::string& descriptor);
 /// The normalised descriptor: parse_concat(to_descriptor(s)) == s.
 std::string to_descriptor(const ConcatShape& shape);

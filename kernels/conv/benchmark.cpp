@@ -14,8 +14,8 @@ class ConvBenchmark final : public OperationBenchmark {
   }
 
   std::vector<Dimension> dimensions() const override {
-    // cuDNN's names, in lower case, are the field's. All are valid where cuDNN is not, too: a suite
-    // for GPUs is then unsupported, and no misuse.
+    // cuDNN's names in lower case are the names that the field uses. They are valid without cuDNN,
+    // too: a suite for GPUs is then unsupported, not a usage error.
     return {
         make_dimension("direction", "pass to time", conv_direction_names(), {"forward"}),
         dimension::precision(precision_names(), {"fp32"}),

@@ -11,10 +11,10 @@
 namespace assay::convolution {
 namespace {
 
-/// Roundings to 16 bits in an algorithm of transforms that stores what it transforms so: both
-/// operands and their products.
+/// Roundings to 16 bits in an algorithm of transforms that stores transformed values in 16 bits:
+/// both operands and their products.
 constexpr double stored_roundings = 3;
-/// The same with those of the first of the two stages of each transform.
+/// The same if the first of the two stages of each transform is also stored in 16 bits.
 constexpr double staged_roundings = 6;
 
 /// Extents of the last two dimensions of the output.
@@ -31,9 +31,10 @@ std::array<std::int64_t, 2> plane(const ConvProblem& problem) {
   return {s.kh, s.kw};
 }
 
-/// The root mean square of the outputs' amplifications: for each place in a tile, `amplifications`
-/// has one dimension's. The place of the first tile, and the end at which the point at infinity
-/// lies, are the library's own choice: the largest of all is taken.
+/// The root mean square of the amplifications of the outputs. `amplifications` has those of each
+/// place in a tile, in one dimension. The library chooses the place of the first tile, and the end
+/// of the tile at which the point at infinity lies, so the largest result over all choices is
+/// returned.
 double typical(const std::vector<double>& amplifications, const ConvProblem& problem,
                std::span<const std::int64_t> indices) {
   const std::size_t m = amplifications.size();
@@ -76,7 +77,7 @@ std::vector<double> winograd_amplifications(int outputs, int taps) {
   x.resize(static_cast<std::size_t>(points));
   // Row i of the input transform holds the coefficients of prod (x - x_l) over l != i; the filter's
   // row is x_i^j over prod (x_i - x_l); the output's column x_i^p. Only the products of their norms
-  // matter, in which the scaling cancels.
+  // matter, and the scaling cancels in these.
   const auto squared_norm_of_product = [&](int without) {
     std::vector<double> c{1};
     for (int l = 0; l < points; ++l) {
@@ -126,12 +127,12 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Execution& execution, s
 
   const ConvShape& s = problem.shape();
   const bool weights = problem.direction() == ConvDirection::bwd_weights;
-  // A transform that stores its results in a 16-bit type, as some do, rounds to it.
+  // Some transforms store their results in a 16-bit type, and so round to it.
   const double u_stored =
       rounds_operands ? u_tf32
                       : std::min(unit_roundoff(type_or(execution.compute, DataType::fp64)), u_out);
   const double stored = std::max(u, u_stored) / u;
-  // The rounding is as in expected(), for the transformed operands.
+  // The transformed operands are rounded as in expected().
   const auto find_variance = [this](double terms) {
     return sums::variance_of_sum(terms, truncates);
   };
@@ -170,12 +171,13 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Execution& execution, s
 
 Expected ErrorModel::expected(const Terms& terms) const {
   if (method_ == Method::direct || exact) return sums::ErrorModel::expected(terms);
-  // A transform spreads the whole tile's error, also to outputs that read padding alone: the
-  // tile's norm counts.
+  // A transform spreads the error of the whole tile, also to outputs that read padding alone. So
+  // the norm of the tile counts.
   const double norm = std::sqrt(std::max(terms.squares, nominal_squares_)),
                deviation = u * std::sqrt(variance_) * norm,
                rounding = u * std::sqrt(rounding_) * norm;
-  // At most one of the errors of all outputs, whose typical deviation counts, is large.
+  // In the norm over all outputs the typical deviation counts, because at most one of their errors
+  // is large.
   const auto in_norm = [this](double number, double concentrated) {
     return std::min(number, concentrated * typical_ + number - concentrated);
   };

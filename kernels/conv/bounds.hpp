@@ -46,8 +46,8 @@ std::optional<std::string> explain_unjudged(const ConvProblem& problem, const Ex
 
 class ErrorModel : public sums::ErrorModel {
  public:
-  /// `indices`: of the outputs that are judged, if their products are of one size; else the norm is
-  /// that of the least accurate output of a tile.
+  /// `indices`: the outputs that are judged, if their products are of one size. If it is empty, the
+  /// norm is that of the least accurate output of a tile.
   ErrorModel(const ConvProblem& problem, const Execution& execution, std::size_t samples,
              double mean_square_product, std::span<const std::int64_t> indices = {});
   Expected expected(const Terms& terms) const;

@@ -1,15 +1,13 @@
 // The weighted sum of all outputs, by exchanging sums. w is the weight of an output, a product of
 // one factor for each of its indices (core/api/checksum_weights.hpp):
 //   forward      sum over c, tap of (sum_o w_o W[o,c,tap]) * (sum over the outputs that read inside
-//   at
-//                tap of w_zyx * sum_n w_n src[n,c,...])
+//                at tap of w_zyx * sum_n w_n src[n,c,...])
 //   bwd_data     sum over o, tap of (sum_c w_c W[o,c,tap]) * (sum over the outputs that read inside
-//   at
-//                tap of w_zyx * sum_n w_n diff_dst[n,o,...]), w_zyx of the input that they read
+//                at tap of w_zyx * sum_n w_n diff_dst[n,o,...]), w_zyx of the input that they read
 //   bwd_weights  sum over n, group, tap, output of w_g w_tap (sum_c w_c src[n,c,...]) * (sum_o w_o
 //                diff_dst[n,o,...])
-// It shares no index arithmetic with the element-wise reference but Axis, and no order of
-// summation.
+// It shares with the element-wise reference no order of summation, and no index arithmetic except
+// Axis.
 
 #include "kernels/conv/geometry.hpp"
 #include "kernels/conv/parts.hpp"
@@ -34,8 +32,8 @@ void accumulate(const Values& values, std::int64_t first, double weight, std::sp
   }
 }
 
-/// Calls body(tap index, first image offset, {count, offset stride} of z, y, x) for every tap,
-/// where the offsets are those of the outputs that read inside (of_outputs) or of what they read.
+/// Calls body(tap index, axes, tap {z, y, x}, outputs [first, last) of each axis whose input at the
+/// tap lies inside) for every tap.
 template <class Body>
 void for_each_tap(const ConvShape& s, Body body) {
   const std::array<Axis, 3> axis = axes(s);
@@ -57,8 +55,9 @@ std::array<Factors, 3> spatial_factors(const ChecksumWeights& weights, std::size
   return {Factors{1}, weights.factors(first), weights.factors(first + 1)};
 }
 
-/// Weighted sum of the image at one tap over the outputs that read inside: of what they read, with
-/// their weights (forward), or of the outputs themselves, with the weights of what they read.
+/// Weighted sum of the image at one tap over the outputs whose input lies inside. Forward, it sums
+/// the inputs with the weights of the outputs; else it sums the outputs with the weights of the
+/// inputs.
 double sum_at_tap(const Image& image, const std::array<Factors, 3>& weights,
                   const std::array<Axis, 3>& axis, const std::array<std::int64_t, 3>& tap,
                   const std::array<std::array<std::int64_t, 2>, 3>& inside, bool forward) {

@@ -1,7 +1,7 @@
 // benchdnn's convolution descriptors. The derivation rules are those of
 // tests/benchdnn/conv/conv_aux.cpp (str2desc) and sanitize_desc. benchdnn lets the library fail
 // later, or computes nonsense (a division that truncates towards zero turns a kernel larger than
-// the input into one output); this refuses instead and names the field.
+// the input into one output); this parser refuses such a descriptor and names the field.
 
 #include <fmt/format.h>
 
@@ -77,8 +77,8 @@ Numbers read_fields(const std::string& text, const DescriptorComplaint& complain
                      complain, may_be_zero);
 }
 
-/// Extents in one dimension: the inputs from the first to the last that one output reads, and the
-/// distance of the last output's inputs from those of the first.
+/// Extents in one dimension. reach: the inputs from the first to the last that one output reads;
+/// span: the distance from the inputs of the first output to those of the last.
 struct Extents {
   std::int64_t reach, span;
 };
@@ -115,8 +115,8 @@ Extents read_extents(const ConvShape& shape, const AxisMembers& axis,
   return {reach, span};
 }
 
-/// Fills what is left out of one dimension, and checks the rest. Numbers that were not given are 0,
-/// pad -1.
+/// Fills in the missing numbers of one dimension, and checks the rest. A missing number is 0, a
+/// missing pad -1.
 void derive(ConvShape& shape, const AxisMembers& axis, const DescriptorComplaint& complain) {
   const char c = axis.letter;
   const std::int64_t in = shape.*axis.in, stride = shape.*axis.stride;
@@ -204,7 +204,7 @@ void copy(ConvShape& s, const AxisMembers& from, const AxisMembers& to) {
     s.*(to.*field) = s.*(from.*field);
 }
 
-/// True if parse_conv would find this padding by itself.
+/// True if parse_conv would derive this padding.
 bool padding_is_derived(const ConvShape& s, const AxisMembers& a) {
   const std::int64_t reach = (s.*a.taps - 1) * (s.*a.dilation + 1) + 1;
   const std::int64_t derived =
@@ -254,7 +254,7 @@ GivenAxes find_given_axes(const ConvShape& shape, const DescriptorComplaint& com
   return has;
 }
 
-/// Makes a dimension that is left out equal to its leader.
+/// Makes a missing dimension equal to its leader.
 void follow(ConvShape& shape, const AxisMembers& leader, const AxisMembers& axis,
             const Numbers& numbers, const DescriptorComplaint& complain) {
   const std::string stride = fmt::format("s{}", axis.letter), pad = fmt::format("p{}", axis.letter);
@@ -288,8 +288,8 @@ ConvShape parse_conv(const std::string& descriptor) {
     derive(shape, *axis, complain);
   }
 
-  // Fields may be left out: width follows height, height and width follow depth alone; dimensions
-  // further out are 1.
+  // Fields may be missing: the width follows the height, height and width follow the depth;
+  // dimensions further out are 1.
   const auto absent = [&](const AxisMembers& a) {
     shape.*a.in = shape.*a.out = shape.*a.taps = 1;
     shape.*a.pad = 0;
@@ -332,8 +332,7 @@ std::string to_descriptor(const ConvShape& shape) {
   add('k', &AxisMembers::taps, always);
   add('s', &AxisMembers::stride, [&](const AxisMembers& a) { return shape.*a.stride != 1; });
   add('d', &AxisMembers::dilation, [&](const AxisMembers& a) { return shape.*a.dilation != 0; });
-  // Padding is shown unless it is 0, as everybody writes it; a 0 is shown where another value would
-  // be derived.
+  // Padding is shown unless it is 0; a 0 is shown only if parse_conv would derive another value.
   add('p', &AxisMembers::pad,
       [&](const AxisMembers& a) { return shape.*a.pad != 0 || !padding_is_derived(shape, a); });
   return text;

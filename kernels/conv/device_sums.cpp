@@ -1,4 +1,5 @@
-// Sums of products of outputs by a device: inputs of a network need not cross to the host.
+// Sums of products of outputs by a device, so that the inputs of a network need not cross to the
+// host.
 
 #include "kernels/oracle/device_sums.hpp"
 

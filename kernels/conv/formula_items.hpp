@@ -13,17 +13,18 @@ struct Window {
   std::int64_t in = 1, out = 1, taps = 1, stride = 1, step = 1, pad = 0;
 };
 
-/// Products of an output, in the order of the filter, or, of gradients of filters, of the outputs
-/// of the forward pass. Products that read padding do not count.
+/// Products of an output in a fixed order: that of the filter or, for gradients of filters, that of
+/// the outputs of the forward pass. Products that read padding do not count.
 struct Products {
   static constexpr const char* name = "conv part of a sum";
   enum class Kind : std::int64_t { dst, diff_src, diff_weights };
   Kind kind = Kind::dst;
   std::int64_t groups = 1, inputs = 1, outputs = 1;  ///< channels of one group
   Window at[3];
-  std::int64_t images = 1;  ///< not read: a device is believed of a shape
+  std::int64_t images = 1;  ///< not read: a device is trusted for one shape at a time
 
-  /// The offsets of the factors of product `number`, of the two inputs; false if it is none.
+  /// Finds the offsets of the two factors of product `number` in the two inputs; false if it reads
+  /// padding.
   ASSAY_ITEM bool find(std::int64_t output, std::int64_t number, std::int64_t& a,
                        std::int64_t& b) const {
     std::int64_t of_output[3], of_number[3];
@@ -37,8 +38,8 @@ struct Products {
       of_number[d] = number % inner;
       number /= inner;
     }
-    // Now `output` is an image and a channel, or of filters two channels, and `number` a channel of
-    // the group, or an image.
+    // `output` is now an image and a channel (for filters two channels), and `number` a channel of
+    // the group (for filters an image).
     std::int64_t in_place = 0, out_place = 0, tap = 0;
     for (int d = 0; d < 3; ++d) {
       const Window& w = at[d];

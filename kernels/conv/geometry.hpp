@@ -1,6 +1,6 @@
 #pragma once
 // Index arithmetic of convolution for the oracle, the checksum and the bounds. Backends must not
-// include it: they have their own, so that a mistake cannot be in both.
+// include it: they have their own, so that both cannot share a mistake.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// The fp64 reference of single outputs, and the magnitudes of test data. Bounds: conv_bounds.cpp;
-// sum of all outputs: conv_checksum.cpp; choice of outputs: conv_sample.cpp.
+// The fp64 reference of single outputs, and the magnitudes of test data. Bounds: bounds.cpp; sum of
+// all outputs: checksum.cpp; choice of outputs: sample.cpp.
 
 #include <cmath>
 #include <stdexcept>
@@ -14,7 +14,7 @@ namespace assay {
 namespace convolution {
 namespace {
 
-/// Reads values[first + i*stride], by whole blocks where that generates less.
+/// Reads values[first + i*stride], by whole blocks if fewer values are generated that way.
 void gather(const Values& values, std::int64_t first, std::int64_t stride, std::int64_t count,
             double* out, std::vector<double>& scratch) {
   if (count <= 0) return;
@@ -29,8 +29,8 @@ void gather(const Values& values, std::int64_t first, std::int64_t stride, std::
   }
 }
 
-/// Computes outputs one at a time; one object a thread. Neighbouring outputs share a filter, which
-/// is kept.
+/// Computes outputs one at a time, with one object for each thread. Neighbouring outputs share a
+/// filter, which is cached.
 class Reference {
  public:
   Reference(const ConvProblem& problem, const Values& a, const Values& b)
@@ -110,7 +110,7 @@ class Reference {
   struct Pair {
     std::int64_t tap, output;
   };
-  /// The taps of one dimension through which outputs read input `at`, with those outputs; both are
+  /// The taps of one dimension through which outputs read input `at`, and those outputs. Both are
   /// arithmetic sequences.
   static void readers(const Axis& axis, std::int64_t at, std::vector<Pair>& pairs) {
     pairs.clear();
@@ -197,7 +197,7 @@ class ConvOracle final : public Oracle {
 
   int exact_magnitude(const Execution& execution) const override {
     if (method(execution) != Method::direct)
-      return 0;  // transforms are exact on no useful integers
+      return 0;  // transforms are exact for no useful integers
     return sums::exact_magnitude(
         problem_.precision(), execution, tensors_[0].type,
         static_cast<double>(reduction(problem_.shape(), problem_.direction())));
@@ -218,7 +218,7 @@ class ConvOracle final : public Oracle {
       throw std::logic_error("conv oracle: as many indices as places are needed");
     const Values& a = inputs.find(tensors_[0].name)->second;
     const Values& b = inputs.find(tensors_[1].name)->second;
-    const double mean_square = method(execution) == Method::direct  // which needs it not
+    const double mean_square = method(execution) == Method::direct  // which does not need it
                                    ? 0
                                    : moments(a, tensors_[0].elements()).mean_square *
                                          moments(b, tensors_[1].elements()).mean_square;

@@ -23,8 +23,9 @@ std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budg
 double sum_of_outputs(const ConvProblem& problem, const Values& a, const Values& b,
                       const ChecksumWeights& weights);
 
-/// The sums of products of the outputs `indices` by the device that has the inputs
-/// (kernels/oracle/device_sums.hpp); nothing where it cannot. here(output): the host's sum.
+/// The sums of products of the outputs `indices`, computed by the device that has the inputs
+/// (kernels/oracle/device_sums.hpp); nothing if it cannot compute them. here(output): the host's
+/// sum.
 std::optional<std::vector<sums::Terms>> sums_there(
     Prover& prover, const ConvProblem& problem, const Inputs& inputs,
     std::span<const std::int64_t> indices,

@@ -56,9 +56,9 @@ double winograd_flops(const ConvProblem& problem, int tile) {
   if (tile < 1 || !plane || s.sh != 1 || s.sw != 1 || s.dh != 0 || s.dw != 0) return 0;
   // Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308), sections
   // 3 and 4: F(m x m, r x r) takes (m+r-1)^2 products for each tile of m x m outputs, and each pair
-  // of channels. bwd_data is a convolution whose outputs are diff_src's. bwd_weights is
-  // F(r x r, m x m): tiles of m x m of diff_dst are the filters, and their sum is taken before the
-  // one transform back.
+  // of channels. bwd_data is a convolution with diff_src as its output. bwd_weights is F(r x r, m x
+  // m): tiles of m x m elements of diff_dst are the filters, and all products are summed before the
+  // single inverse transform.
   const bool data = problem.direction() == ConvDirection::bwd_data;
   const auto products = [tile](std::int64_t extent, std::int64_t taps) {
     const std::int64_t tiles = (extent + tile - 1) / tile;

@@ -20,7 +20,8 @@ std::vector<std::int64_t> channel_marks(std::int64_t channels, std::int64_t grou
   return marks.take();
 }
 
-/// Marks of the outputs of forward (`of_input` false), or of the inputs that bwd_data writes.
+/// Coordinates to mark: of the outputs of forward (`of_input` false), or of the inputs whose
+/// gradients bwd_data writes.
 std::vector<std::int64_t> spatial_marks(const Axis& axis, bool of_input) {
   Marks marks(of_input ? axis.in : axis.out);
   for (std::int64_t tile : {2, 4, 6, 8, 16}) marks.add_blocks(tile);

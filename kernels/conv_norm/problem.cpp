@@ -52,7 +52,8 @@ class ConvNormOracle final : public Oracle {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const std::int64_t c = indices[i] / (s.ih * s.iw) % s.ic;
       const Expected sum = expected[i];
-      // An error of the sum is as one of the mean: their difference alone is normalized.
+      // An error of the sum acts like an error of the mean, because only their difference is
+      // normalized.
       norm::Channel channel{value("scale", c), value("shift", c), 0, {}, {}, {}, {}};
       channel.mean = {value("mean", c), sum.max_bound, sum.rms_bound};
       channel.variance.value = value("variance", c);
@@ -97,7 +98,7 @@ nlohmann::json ConvNormProblem::json() const { return conv_->json(); }
 
 std::vector<TensorSpec> ConvNormProblem::tensors() const {
   std::vector<TensorSpec> all = problem_cast<ConvProblem>(*conv_).tensors();
-  all.pop_back();  // dst, of which no more than the normalization's is stored
+  all.pop_back();  // dst; only the result of the normalization is stored
   for (TensorSpec& tensor : problem_cast<NormProblem>(*norm_).tensors())
     if (tensor.name != "src") all.push_back(std::move(tensor));
   return all;

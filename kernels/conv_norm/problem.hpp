@@ -1,8 +1,8 @@
 #pragma once
 // A convolution with the batch normalization, addition and rectifier that follow it, as inference
 // computes them in one pass:
-//   dst = what kernels/norm/problem.hpp says of forward_inference, of the convolution's output
-// which is not stored. Logical layouts as of these two problems. Tensor names:
+//   dst = forward_inference of kernels/norm/problem.hpp, applied to the convolution's output
+// The convolution's output is not stored. Logical layouts: as in these two problems. Tensor names:
 //   src, weights, [addend], scale, shift, mean, variance -> dst
 
 #include <memory>
@@ -20,7 +20,7 @@ class ConvNormProblem final : public ProblemOf<ConvNormProblem> {
   static constexpr const char* kind_name = "conv_norm";
   static constexpr const char* kind_version = problem_version::conv_norm;
   /// A ConvProblem in the direction `forward`, and a NormProblem in the direction
-  /// `forward_inference` of its output; std::logic_error for others.
+  /// `forward_inference` that takes its output; std::logic_error for other problems.
   ConvNormProblem(std::shared_ptr<const Problem> convolution,
                   std::shared_ptr<const Problem> normalization);
   std::string canonical() const override;  ///< the convolution's, and "_relu" or "_add_relu"
@@ -38,8 +38,8 @@ class ConvNormProblem final : public ProblemOf<ConvNormProblem> {
   std::shared_ptr<const Problem> conv_, norm_;
 };
 
-/// The parts' expected values and bounds, of elements that are drawn as a convolution's. The bound
-/// is that of the parts one after the other: docs/gpu.md.
+/// Expected values and bounds. Elements are chosen as for a convolution. The bound is that of the
+/// two parts, computed one after the other (docs/gpu.md).
 std::unique_ptr<Oracle> conv_norm_oracle(const ConvNormProblem& problem);
 
 }  // namespace assay

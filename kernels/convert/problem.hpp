@@ -1,6 +1,6 @@
 #pragma once
-// A tensor of 16-bit numbers in fp32. Networks use it for gradients of filters that were computed
-// in 16 bits.
+// Conversion of a tensor of 16-bit numbers to fp32. Networks convert gradients of filters that were
+// computed in 16 bits.
 //
 // Tensor names: src [n] -> dst [n]. fp32 holds every 16-bit number, so every element has exactly
 // one right value.

@@ -26,7 +26,7 @@ bool is_of_gpu(const std::string& place) {
   return place == "pinned" || place == "pageable" || place.starts_with("gpu");
 }
 
-/// InputError if no machine has a place of that name.
+/// InputError if no machine can have a place of that name.
 void expect_place(const std::string& flag, const std::string& place) {
   if (place == every_place || place == "pinned" || place == "pageable") return;
   for (const std::string kind : {"numa", "socket", "gpu"})
@@ -52,8 +52,9 @@ Dimension place(const char* name, const char* what) {
 
 constexpr const char* all_processors = "auto";
 
-/// The number of processors that every copying place has, shared by the teams of a place. It is 2
-/// where a place has 1 for two teams: then the case has a reason.
+/// The default number of threads: all copying places use equally many processors, and the teams of
+/// one place share them. It is at least one for each team; if a place has fewer processors than
+/// teams, the case is refused with a reason.
 int default_threads(const CopyProblem& problem, bool pulls) {
   const std::vector<CopyTeam> teams = copy_teams(problem, pulls);
   const auto count = static_cast<int>(teams.size());

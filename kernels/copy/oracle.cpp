@@ -17,7 +17,7 @@ class CopyOracle final : public WholeOracle {
     if (indices.empty()) return;
     const Values& source = inputs.find(source_of(output))->second;
     std::vector<double> values(indices.size());
-    // The indices of whole() are consecutive, those of tests need not be.
+    // The indices of whole() are consecutive; those of tests may not be.
     if (indices.back() - indices.front() + 1 == std::ssize(indices))
       source.fill(indices.front(), values);
     else

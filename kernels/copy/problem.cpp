@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-// Bits in random order as far as fp64 has them. A value equals no other one, and none is zero.
+// Random bits within the precision of fp64. All values are distinct, and none is zero.
 constexpr DataType element = DataType::fp64;
 constexpr std::int64_t element_bytes = 8;
 
@@ -64,7 +64,7 @@ std::vector<CopyTeam> copy_teams(const CopyProblem& problem, bool pulls) {
   std::vector<CopyTeam> teams;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const std::string& place = pulls ? paths[i].second : paths[i].first;
-    // Copies there and back inside of one place are two teams, too.
+    // Copies there and back within one place also take two teams.
     auto team = std::find_if(teams.begin(), teams.end(), [&](const CopyTeam& each) {
       return !problem.shape().both && each.place == place;
     });

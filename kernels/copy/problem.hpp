@@ -3,8 +3,9 @@
 // kernels. A memory is a NUMA node ("numa0"), a socket ("socket0"), a GPU ("gpu0"), or the host's
 // memory as a GPU sees it: "pinned" (page-locked) or "pageable".
 //
-// bytes is the size of one buffer. bytes_per_s counts what is read and written, as STREAM's copy
-// does; copy_bw counts each copied byte once, as a link is rated. A small copy gives a latency.
+// bytes is the size of one buffer. bytes_per_s counts each byte that is read and each that is
+// written, as STREAM's copy does; copy_bw counts each copied byte once, as links are rated. A small
+// copy measures latency.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +23,7 @@ inline constexpr const char* every_place = "every";
 
 struct CopyShape {
   std::int64_t bytes = 0;  ///< of one buffer; a multiple of 8
-  /// Names of memories; or both every_place: from every NUMA node to every other one, at once.
+  /// Names of memories. If both are every_place: from every NUMA node to every other one, at once.
   std::string from, to;
   bool both = false;  ///< there and back, at once
 };
@@ -31,7 +32,7 @@ class CopyProblem final : public ProblemOf<CopyProblem> {
  public:
   static constexpr const char* kind_name = "copy";
   static constexpr const char* kind_version = problem_version::copy;
-  /// `nodes`: the NUMA nodes that every_place stands for. InputError for a size that no copy has.
+  /// `nodes`: the NUMA nodes that every_place denotes. InputError for an impossible size.
   CopyProblem(const CopyShape& shape, const std::vector<std::string>& nodes);
   /// "b65536": the bytes of a buffer.
   std::string canonical() const override { return "b" + std::to_string(shape_.bytes); }
@@ -49,7 +50,7 @@ class CopyProblem final : public ProblemOf<CopyProblem> {
     return static_cast<double>(shape_.bytes) * static_cast<double>(paths_.size());
   }
   /// For each path its source (an input) and its destination (an output), in the order of paths().
-  /// Sources have different data, so that bytes of another path are wrong ones.
+  /// The data of all sources differ, so that bytes from a wrong path are detected.
   std::vector<TensorSpec> tensors() const;
 
  private:
@@ -62,9 +63,9 @@ struct CopyTeam {
   std::string place;
   std::vector<std::size_t> paths;
 };
-/// A team for each place that copies: `pulls` those that the bytes reach, else those that they
-/// leave. A team begins with the path to the place after its own, so that not all teams read or
-/// write one place at a time.
+/// One team for each place that copies: with `pulls` the destinations, else the sources. Each team
+/// begins with the path to the place after its own, so that the teams do not all access one place
+/// at a time.
 std::vector<CopyTeam> copy_teams(const CopyProblem& problem, bool pulls);
 
 /// Compares every byte of every destination.

@@ -1,7 +1,7 @@
 #pragma once
 // The reference of dropout as code of one thread, on the host or on a device
-// (core/api/formula.hpp). Definitions: kernels/dropout/problem.hpp. Philox is written a second time
-// here; backends have Random123's, or their own.
+// (core/api/formula.hpp). Definitions: kernels/dropout/problem.hpp. Philox is implemented here
+// independently: backends use Random123's implementation, or their own.
 
 #include "core/api/expected.hpp"
 

@@ -13,7 +13,7 @@ class DropoutOracle final : public WholeOracle {
  public:
   explicit DropoutOracle(const DropoutProblem& problem) : problem_(problem) {}
 
-  /// Steps. They differ between draws, so that a mask which repeats shows.
+  /// Steps. They differ between draws, so that a repeated mask is detected.
   int full_magnitude(const TensorSpec& argument) const override {
     return argument.type == DataType::s32 ? 2147483647 : 0;
   }
@@ -35,7 +35,8 @@ class DropoutOracle final : public WholeOracle {
   static std::vector<double> step(const Inputs& inputs) {
     return {inputs.find("counter")->second(0)};
   }
-  /// Key, threshold and scale are computed here again: dropout_mask() is the backends'.
+  /// Key, threshold and scale are computed here again, because dropout_mask() belongs to the
+  /// backends.
   dropout::Dst code() const {
     const DropoutShape& s = problem_.shape();
     const bool wide = problem_.precision() == Precision::fp64;

@@ -43,8 +43,8 @@ struct DropoutShape {
   std::int64_t elements() const { return mb * ic * ih * iw; }
 };
 
-/// Parses "mb16ic64ih56p0.2k7" (k: the key) or, of a dense layer, "mb100ic2000". Defaults: width as
-/// height, p 0.5, key 0. InputError names the field that is wrong.
+/// Parses "mb16ic64ih56p0.2k7" (k: the key), or "mb100ic2000" for a dense layer. Defaults: width
+/// equal to height, p 0.5, key 0. InputError names the field that is wrong.
 DropoutShape parse_dropout(const std::string& descriptor);
 /// The normalised descriptor: parse_dropout(to_descriptor(s)) == s.
 std::string to_descriptor(const DropoutShape& shape);

@@ -54,7 +54,7 @@ class Reader {
   }
 
  private:
-  /// The longest name that the rest begins with: "beta1" is not a b.
+  /// The longest name at the beginning of the rest: "beta1" is not a b.
   template <class Entry, std::size_t N>
   const Entry* match(const Entry (&entries)[N], std::size_t& longest) const {
     const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
@@ -105,7 +105,7 @@ class Reader {
   std::map<std::string, bool> seen_;
 };
 
-/// "2x3" as numbers. `names`: of the last extents.
+/// Parses "2x3" as numbers. `names`: names of the last extents.
 std::vector<std::int64_t> parse_extents(const std::string& text,
                                         const std::array<const char*, 3>& names,
                                         const DescriptorComplaint& complain) {
@@ -162,7 +162,7 @@ void settle(GemmShape& s, const DescriptorComplaint& complain) {
   leading("ldc", s.ldc, s.m, "C");
   if (s.alpha == 0) complain("alpha is 0 (nothing would be multiplied). Give another alpha.");
   if (s.beta == 0) s.beta = 0;  // of -0
-  // Factors that are no fields come first, so that the message names a field.
+  // Unknown factors come first, so that the message names a field.
   product({{"2", 2}, {"m", s.m}, {"n", s.n}, {"k", s.k}, {"b", s.batch}},
           "the number of operations", complain);
   const auto in_bytes = [&](const char* what, const char* ld, std::int64_t rows,

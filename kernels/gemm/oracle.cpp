@@ -1,5 +1,5 @@
-// The fp64 reference of single elements of C, the weighted sum of all of them, and which are
-// compared. Bounds: kernels/oracle/sums.hpp, docs/method-gemm.md.
+// The fp64 reference of single elements of C, the weighted sum of all of them, and the choice of
+// the elements to compare. Bounds: kernels/oracle/sums.hpp, docs/method-gemm.md.
 
 #include <cmath>
 #include <optional>
@@ -26,8 +26,8 @@ struct Stored {
 /// Waking threads costs more than a small reference.
 constexpr double worthwhile = 1e4;
 
-/// Computes elements one at a time; one object a thread. Elements of one column share that column
-/// of op(B), which is kept.
+/// Computes elements one at a time, with one object for each thread. Elements of one column share
+/// that column of op(B), which is cached.
 class Reference {
  public:
   Reference(const GemmProblem& problem, const Values& a, const Values& b, const Values* c)
@@ -40,11 +40,11 @@ class Reference {
         column_(row_.size()) {}
 
   bool is_padding(std::int64_t index) const { return index % shape_.ldc >= shape_.m; }
-  /// The value of C before.
+  /// The value of C before the operation.
   double before(std::int64_t index) const { return c_ == nullptr ? 0 : (*c_)(index); }
 
-  /// Processors that read and write subnormal numbers as 0 may lose this of `sum`, of the products
-  /// alone.
+  /// The part of the products of `sum` that processors may lose if they read and write subnormal
+  /// numbers as 0.
   double bound_flushed(const sums::Terms& sum) const {
     return std::abs(problem_.alpha()) * sums::bound_flushed(problem_.precision(), sum);
   }
@@ -64,7 +64,7 @@ class Reference {
     return sum.terms();
   }
 
-  /// alpha and beta as more terms and roundings: docs/method-gemm.md.
+  /// alpha and beta count as more terms and roundings: docs/method-gemm.md.
   sums::Terms scaled(sums::Terms terms, std::int64_t index) const {
     const double alpha = problem_.alpha(), beta = problem_.beta();
     if (alpha != 1) {
@@ -103,7 +103,7 @@ class Reference {
   std::vector<double> row_, column_;
 };
 
-/// Weighted sums of a stored matrix over its rows (one sum a column), or over its columns.
+/// Weighted sums of a stored matrix over its rows (one sum for each column), or over its columns.
 std::vector<double> fold_batch(const Values& values, const Stored& matrix, std::int64_t batch,
                                const std::vector<double>& weights, bool over_rows) {
   const auto rows = static_cast<std::size_t>(matrix.rows);
@@ -236,7 +236,7 @@ class GemmOracle final : public Oracle {
   }
 
  private:
-  /// The sums of products by the device, where there is one. Padding has none.
+  /// The device's sums of products, if there is a device. Padding has none.
   std::optional<std::vector<sums::Terms>> sums_there(const Inputs& inputs,
                                                      std::span<const std::int64_t> indices) const {
     if (prover_ == nullptr) return std::nullopt;
@@ -261,12 +261,12 @@ class GemmOracle final : public Oracle {
     return all;
   }
 
-  /// The values of C before, if they are read or its padding is kept.
+  /// The previous values of C, if they are read or its padding must not change.
   const Values* before(const Inputs& inputs) const {
     return tensors_[2].role == Role::inout ? &inputs.find("c")->second : nullptr;
   }
 
-  /// Weighted sum of beta times what C held, and of the padding between its columns.
+  /// Weighted sum of beta times the previous values of C, and of the padding between its columns.
   double kept(const Values& c, std::int64_t batch, std::vector<double> of_row,
               const std::vector<double>& of_column) const {
     const GemmShape& s = problem_.shape();
@@ -277,8 +277,8 @@ class GemmOracle final : public Oracle {
     return total;
   }
 
-  /// True if some element is likely to be no integer that a 16-bit type holds, were all inputs
-  /// integers.
+  /// True if, even with integer inputs, some element is likely not to be an integer that a 16-bit
+  /// type holds exactly.
   bool may_be_rounded(DataType type, const Values& a, const Values& b, const Values* c) const {
     const sums::Moments of_a = sums::moments(a, tensors_[0].elements()),
                         of_b = sums::moments(b, tensors_[1].elements());

@@ -62,7 +62,7 @@ std::vector<TensorSpec> GemmProblem::tensors() const {
   const PrecisionFormat& types = format(precision_);
   const bool kept = s.beta != 0 || s.ldc != s.m;
   return {
-      // The matrix on the left is that of the weights.
+      // The matrix on the left contains the weights.
       plain_tensor("a", Role::input, weight_type(precision_), {s.batch, s.a_columns(), s.lda}),
       plain_tensor("b", Role::input, types.input, {s.batch, s.b_columns(), s.ldb}),
       plain_tensor("c", kept ? Role::inout : Role::output, types.output, {s.batch, s.n, s.ldc})};

@@ -58,7 +58,7 @@ class GemmProblem final : public ShapedProblem<GemmProblem, GemmShape> {
   /// A and B read once, C written once, and read once if beta is not 0; without padding.
   double bytes() const override;
 
-  /// alpha and beta, rounded to the type of the sums, in which libraries take them.
+  /// alpha and beta, rounded to the type of the sums, which is the type that libraries take.
   double alpha() const;
   double beta() const;
   /// Specs of a, b and c in row-major order. c has Role::inout if beta is not 0, and if its columns

@@ -1,11 +1,10 @@
 #pragma once
-// The reference of a loss as code of one thread, on the host or on a device
-// (core/api/formula.hpp). Definitions and shapes: kernels/loss/problem.hpp; bounds:
-// docs/method-training.md.
+// The reference of a loss as code of one thread, on the host or on a device (core/api/formula.hpp).
+// Definitions and shapes: kernels/loss/problem.hpp; bounds: docs/method-training.md.
 //
-// x = logit + bias is rounded once; exp's argument x - largest once more, which changes exp by as
-// much as it is wrong by. Sums over classes have positive terms: their relative error is that of a
-// term, and of the additions.
+// x = logit + bias is rounded once, and exp's argument x - largest once more; the error of the
+// argument is the relative error of exp. Sums over classes have positive terms, so their relative
+// error is that of a term plus that of the additions.
 
 #include "kernels/oracle/sum_bound.hpp"
 
@@ -14,7 +13,7 @@ namespace assay::loss {
 using sums::Approximate;
 using sums::of_functions;
 
-/// One sample: what its outputs are made of, beside x.
+/// One sample: the numbers from which its outputs are computed, beside x.
 struct Row {
   double before = 0, after = 0, of_label = 0;  ///< the largest x before the label and behind it
                                                ///< (-infinity if there is none), and that of it
@@ -69,7 +68,7 @@ struct Loss {
                 e * u * (c / 2 + 2) * magnitude};
   }
 
-  /// Either answer is right if sums of logit and bias are closer than their roundings.
+  /// Either answer is right if the sums of logit and bias differ by less than their roundings.
   ASSAY_ITEM Approximate correct(const Row& row) const {
     const double tolerance = 2 * u * row.magnitude(),
                  rival = row.before > row.after ? row.before : row.after;
@@ -93,7 +92,7 @@ struct Loss {
   ASSAY_ITEM double of_exp(double magnitude, double apart) const {
     return u * (of_functions + 2 * magnitude + apart);
   }
-  /// Terms far below the largest have larger errors, but less of the sum.
+  /// Terms far below the largest one have larger errors, but are a smaller part of the sum.
   ASSAY_ITEM double of_sum(double magnitude) const {
     const double c = static_cast<double>(classes);
     return of_exp(magnitude, 1 + std::log(c)) + (c + 1) * u / 2;

@@ -1,5 +1,5 @@
-// The fp64 reference of a loss. Numbers of all samples are made once for each draw of inputs.
-// Bounds: docs/method-training.md.
+// The fp64 reference of a loss. The numbers of all samples are computed once for each draw of
+// inputs. Bounds: docs/method-training.md.
 
 #include <algorithm>
 #include <cmath>
@@ -103,7 +103,7 @@ class LossOracle final : public WholeOracle {
     return known_;
   }
 
-  /// The numbers of loss::RowParts of all samples. The device makes them where it has the code.
+  /// The numbers of loss::RowParts of all samples. The device computes them if it has the code.
   std::vector<Expected> row_parts(const Inputs& inputs, const loss::Loss& own_loss,
                                   const std::vector<double>& labels) const {
     const loss::RowParts code{own_loss};

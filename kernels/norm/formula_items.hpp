@@ -12,12 +12,13 @@ struct Planes {
   ASSAY_ITEM std::int64_t channel(std::int64_t i) const { return i / plane % channels; }
 };
 
-/// A channel's own value, with its largest error and what its error adds to a norm.
+/// A channel's own value, its largest error, and the contribution of its error to a norm.
 struct BoundedValue {
   double value = 0, most = 0, typical = 0;
 };
 
-/// One channel: what the elements of the outputs are made of. A row of the formulas' table.
+/// One channel: the numbers from which the elements of the outputs are computed. A row of the
+/// formulas' table.
 struct Channel {
   double scale = 0, shift = 0;
   double inverse = 0;  ///< 1 / sqrt(variance + epsilon)
@@ -28,7 +29,8 @@ ASSAY_ITEM const Channel& channel_at(const double* table, std::int64_t c) {
   return reinterpret_cast<const Channel*>(table)[c];
 }
 
-/// diff_dst, the second input, 0 where the rectifier let nothing pass; the third is then dst.
+/// diff_dst, the second input; 0 where the rectifier blocked the value. With a rectifier the third
+/// input is dst.
 template <class In>
 ASSAY_ITEM double gradient(const In& in, bool relu, std::int64_t i) {
   return relu && !(in(2, i) > 0) ? 0 : in(1, i);
@@ -43,7 +45,7 @@ struct Element {
   bool relu = false;
 };
 
-/// Inputs: src, with `adds` the addend.
+/// Inputs: src and, with `adds`, the addend.
 struct Dst : Element {
   static constexpr const char* name = "norm dst";
   bool adds = false;
@@ -67,7 +69,7 @@ struct Dst : Element {
   }
 };
 
-/// Inputs: src, diff_dst, with a rectifier dst.
+/// Inputs: src, diff_dst and, with a rectifier, dst.
 struct DiffSrc : Element {
   static constexpr const char* name = "norm diff_src";
   template <class In>
@@ -88,7 +90,7 @@ struct DiffSrc : Element {
   }
 };
 
-/// Inputs as of DiffSrc.
+/// The inputs are those of DiffSrc.
 struct DiffAddend : Element {
   static constexpr const char* name = "norm diff_addend";
   template <class In>
@@ -97,7 +99,7 @@ struct DiffAddend : Element {
   }
 };
 
-/// The sums from which mean and variance come: of x, |x|, x^2 and x^4.
+/// The sums from which mean and variance are computed: of x, |x|, x^2 and x^4.
 struct SourceSums {
   static constexpr const char* name = "norm source sums";
   static constexpr int terms = 4;

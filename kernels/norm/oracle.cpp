@@ -24,7 +24,7 @@ struct Uncertain {
 class Bounds final : public sums::Bounds {
  public:
   using sums::Bounds::Bounds;
-  /// The expectation of a channel's own value. The errors of all channels may be those of equal
+  /// The expected value of a channel's own number. The errors of all channels may be those of equal
   /// terms.
   Expected expected(const Uncertain& number) const {
     const double deviation = std::sqrt(number.variance);
@@ -102,7 +102,7 @@ class NormOracle final : public WholeOracle {
                   : std::vector<std::string>{"src", "diff_dst"};
   }
 
-  /// Calls body(the code that expects an element of this output).
+  /// Calls body(code) with the code that computes the expected elements of this output.
   template <class Body>
   void with_element(const std::string& output, const Bounds& bounds, const Execution& execution,
                     const Inputs& inputs, const Body& body) const {
@@ -129,7 +129,7 @@ class NormOracle final : public WholeOracle {
     return problem_.precision() == Precision::fp64 ? 2 * u : u;  // the reference is in fp64, too
   }
 
-  /// The largest difference of the terms of given sums from the elements of src.
+  /// The largest difference between the terms of given sums and the elements of src.
   double roundoff_of_terms(const Execution& execution) const {
     return execution.numbers.contains(norm_sums_given)
                ? unit_roundoff(storage(problem_.precision()))
@@ -170,12 +170,12 @@ class NormOracle final : public WholeOracle {
     return reinterpret_cast<norm::Channel*>(table_.rows.data())[c];
   }
 
-  /// The errors that a channel's own values add to those of its elements. Random data's channels
-  /// err independently.
+  /// The contributions of a channel's own errors to the errors of its elements. With random data,
+  /// the errors of channels are independent.
   void write_rows(const Inputs& inputs, const Execution& execution) const {
     const Bounds bounds(problem_.precision(), execution, DataType::fp64,
                         place(tensors_.front().elements()));
-    // Half of the channels: their scales differ.
+    // Half of the channels count, because their scales differ.
     const Bounds of_channels(problem_.precision(), {}, DataType::fp64,
                              place(std::max<std::int64_t>(problem_.shape().ic / 2, 1)));
     const bool random = is_random(inputs);
@@ -214,8 +214,8 @@ class NormOracle final : public WholeOracle {
     return sums::error_of_equal(m, absolute, random, u);
   }
 
-  /// The mean of terms of which each is off by a rounding of at most `of_terms` times its
-  /// magnitude: any, or the same for all that are equal.
+  /// The mean of terms, each of which has a rounding error of at most `of_terms` times its
+  /// magnitude. The errors may be independent, or equal for equal terms.
   Uncertain mean_of_rounded(Uncertain sum, double of_terms, double absolute, double squares) const {
     const double m = static_cast<double>(problem_.shape().per_channel());
     return {sum.value / m, (sum.variance + square(of_terms) * squares / 3) / square(m),
@@ -224,7 +224,8 @@ class NormOracle final : public WholeOracle {
 
   void statistics(const Inputs& inputs, double u, double of_terms) const {
     const double m = static_cast<double>(problem_.shape().per_channel());
-    // The error of a square, and of squares below the normal numbers of fp16, which have the least.
+    // The relative error of a square. A number below the normal numbers of fp16 has the rounding
+    // error of the smallest normal one, 2^-14.
     const double of_squares = of_terms * (2 + of_terms), least = 0x1p-14 * m;
     const bool random = inputs.find("src")->second.random();
     const std::vector<double> sums = this->sums(norm::SourceSums{}, inputs);
@@ -243,8 +244,8 @@ class NormOracle final : public WholeOracle {
     const std::vector<double> centred = this->sums(norm::CentredSums{planes()}, inputs);
     for (std::size_t c = 0; c < channels; ++c) {
       const Uncertain& mean = table_.own[0][c];
-      // The bound is that of the formula of one pass, sum x^2 / m - mean^2, whose terms are the
-      // larger ones.
+      // The bound is that of the one-pass formula, sum x^2 / m - mean^2, because its terms are
+      // larger.
       const double squares = channel_sums(c)[2], mean_square = squares / m;
       Uncertain& variance = table_.own[1][c];
       variance = mean_of_rounded(
@@ -266,7 +267,7 @@ class NormOracle final : public WholeOracle {
       table_.own[3][c] = {shift,
                           compute_variance(shift, channel_sums[1], channel_sums[2], random, u),
                           error_of_equal(channel_sums[1], random, u)};
-      // The bound is that of sum g x - mean sum g, whose terms are the larger ones.
+      // The bound is that of sum g x - mean sum g, because its terms are larger.
       const double reach =
           std::max(std::abs(scale), std::abs(row(c).mean.value * row(c).inverse * shift));
       table_.own[2][c] = {scale,

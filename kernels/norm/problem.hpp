@@ -42,7 +42,7 @@ struct NormShape {
   std::int64_t per_channel() const { return mb * ih * iw; }
 };
 
-/// Parses "mb16ic64ih56", as benchdnn does; a missing width is the height. InputError names the
+/// Parses "mb16ic64ih56", as benchdnn does; a missing width equals the height. InputError names the
 /// field that is unknown, missing, given twice, zero, negative or too large.
 NormShape parse_norm(const std::string& descriptor);
 /// The normalised descriptor: parse_norm(to_descriptor(s)) == s.

@@ -1,7 +1,8 @@
 #pragma once
-// The nearest centroid of a row by products with differences of centroids. Let b be the centroid
-// nearest to 0; then (c - b) . (c + b) / 2 - x . (c - b) is half of the squared distance of x to c
-// less that to b. Little cancels if x is far from 0 and the centroids are not far from each other.
+// Finds the nearest centroid of a row by products with differences of centroids. Let b be the
+// centroid nearest to 0. Then (c - b) . (c + b) / 2 - x . (c - b) is half of the difference between
+// the squared distances of x to c and of x to b. Little cancels in it if x is far from 0 and the
+// centroids are close to each other.
 
 #include <cstddef>
 #include <limits>

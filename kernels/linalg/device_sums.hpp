@@ -1,5 +1,6 @@
 #pragma once
-// Sums of products of kernels of data analysis by a device that makes the table itself.
+// Sums of products of the kernels of data analysis, computed by a device that generates the table
+// itself.
 
 #include <algorithm>
 #include <numeric>
@@ -10,8 +11,8 @@
 namespace assay::linalg {
 
 /// The sums of the outputs `indices`, of `terms` products each (kernels/oracle/device_sums.hpp).
-/// Nothing without a device, or where it has not the code; of inputs that are not random, whose
-/// squares no device adds.
+/// Returns nothing without a device, if the device lacks the code, or if inputs are not random,
+/// because no device adds their squares.
 inline std::optional<std::vector<sums::Terms>> sums_there(Prover* prover, const Products& products,
                                                           std::int64_t terms,
                                                           const std::vector<std::string>& names,
@@ -26,7 +27,7 @@ inline std::optional<std::vector<sums::Terms>> sums_there(Prover* prover, const 
   return all;
 }
 
-/// Observations whose numbers the host holds at once.
+/// Observations for which the host holds results at once.
 inline constexpr std::int64_t rows_at_once = std::int64_t{1} << 18;
 
 /// (x - shift, 1) w for each of the `count` observations from `first` on; nothing where
@@ -51,8 +52,8 @@ inline std::optional<std::vector<double>> margins_there(Prover* prover, Products
   return margins;
 }
 
-/// As sum_outer_products(), over the rows for which has(row) is true. Nothing where the device
-/// cannot.
+/// As sum_outer_products(), over the rows for which has(row) is true. Nothing if the device cannot
+/// compute it.
 template <class Has>
 std::optional<double> sum_weighted_there(Prover* prover, const Products& products,
                                          const Inputs& inputs, const std::vector<double>& shift,

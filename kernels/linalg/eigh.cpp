@@ -1,7 +1,7 @@
-// Judges if eigenvalues and eigenvectors are those of the matrix. Eigenvectors are not unique
-// (signs, and any basis of a cluster), so they are judged by what LAPACK's own tests ask of them:
-// the residual and the orthogonality, which together prove that they are the exact ones of a matrix
-// nearby. Bounds: docs/method-linalg.md.
+// Judges whether eigenvalues and eigenvectors belong to the matrix. Eigenvectors are not unique
+// (signs, and any basis of a cluster), so they are judged as in LAPACK's own tests: by the residual
+// and the orthogonality. These two together prove that the eigenvectors are exact for a nearby
+// matrix. Bounds: docs/method-linalg.md.
 
 #include <cmath>
 
@@ -14,9 +14,9 @@ namespace {
 /// Threshold of the tests of LAPACK's linear solvers, here in units of sqrt(d) u.
 constexpr double largest_ratio = 30;
 
-/// The known parts of the symmetric matrix whose lower triangle is given.
+/// The parts of the symmetric matrix that are known; its lower triangle is given.
 struct Symmetric {
-  Block product;  ///< with the vectors
+  Block product;  ///< of the matrix and the vectors
   double frobenius = 0;
   long double trace = 0;
 };

@@ -23,9 +23,9 @@ struct Products {
                ///< first row; f and v of each row from it on
   };
   Kind kind = Kind::outer;
-  std::int64_t n = 1, d = 1, k = 1;  ///< n is not read: a device is believed of a shape
+  std::int64_t n = 1, d = 1, k = 1;  ///< n is not read: a device is trusted for one shape at a time
   std::int64_t columns = 1;          ///< d, or d + 1 with the one
-  std::int64_t shifts = 0;           ///< 1: `table` begins with a shift that is taken off x
+  std::int64_t shifts = 0;           ///< 1: `table` begins with a shift that is subtracted from x
   std::int64_t selects = 0;          ///< 1: only rows with 0 < s < 1 count (kind outer)
 
   template <class In>

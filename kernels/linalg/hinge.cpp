@@ -1,5 +1,6 @@
-// The fp64 reference of the hinge objective: all derivatives s, and what is summed of them. s is
-// clipped, which is no steeper than what is clipped (docs/method-linalg.md).
+// The fp64 reference of the hinge objective: all derivatives s, and the sums that use them.
+// Clipping adds no error to s, because the clipped function is no steeper than the function before
+// clipping (docs/method-linalg.md).
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +41,7 @@ struct Sums {
       squares[j] += other.squares[j];
     }
   }
-  /// Products with a value of fp64 are rounded once more, by the implementation and by the
+  /// Products with an fp64 value are rounded once more, both by the implementation and by the
   /// reference.
   Uncertain sum(std::size_t column, double n) const {
     const double value = values[column];
@@ -113,7 +114,7 @@ class HingeOracle final : public WholeOracle {
     return *pass_;
   }
 
-  /// The factors of the derivatives beside the observations.
+  /// The numbers, beside the observations, from which derivatives are computed.
   struct Derivatives {
     double slope, u, deviations;
   };
@@ -152,12 +153,12 @@ class HingeOracle final : public WholeOracle {
     }
   }
 
-  /// The device adds the products of all observations with w, and with their derivatives. False
-  /// where it cannot.
+  /// The device adds the products of all observations with w and with their derivatives. False if
+  /// it cannot.
   bool pass_there(const Inputs& inputs, const std::vector<double>& w,
                   const Derivatives& derivatives) const {
     const Values& y = inputs.find("y")->second;
-    std::vector<double> factors{0};  // behind the number of the first row
+    std::vector<double> factors{0};  // element 0: the number of the first row
     factors.reserve(place(1 + 2 * n_));
     for (std::int64_t first = 0; first < n_; first += rows_at_once) {
       std::vector<std::int64_t> rows(place(std::min(rows_at_once, n_ - first)));
@@ -180,7 +181,7 @@ class HingeOracle final : public WholeOracle {
         prover_, {.kind = Products::Kind::direction, .n = n_, .d = d_, .columns = d_ + 1}, n_,
         {"x"}, inputs, true, outputs, factors);
     if (!sums) {
-      pass_->loss_sums = Sums(losses);  // which the host adds again
+      pass_->loss_sums = Sums(losses);  // which the host recomputes
       return false;
     }
     for (std::size_t j = 0; j < w.size(); ++j) {
@@ -192,8 +193,8 @@ class HingeOracle final : public WholeOracle {
   }
 
   /// Adds an observation to the sums of losses; `sum` and `squares` are those of the products of
-  /// (x, 1) and w. z = 1 - y (x w + b) has four steps that round; those of the reference count as
-  /// much.
+  /// (x, 1) and w. z = 1 - y (x w + b) has four steps that round. The roundings of the reference
+  /// count as much as those of the implementation.
   Factor add_losses(double sum, double squares, double y, const Derivatives& derivatives,
                     Sums& to) const {
     const double product = y * sum, z = 1 - product,
@@ -212,7 +213,7 @@ class HingeOracle final : public WholeOracle {
     const bool below = z + derivatives.deviations * std::sqrt(of_z) <= 0;
     to.add(0, std::max(z, 0.0), below ? 0 : of_z);
     to.add(1, s, of_s + rounding(s));
-    // The errors of s and of z have one cause.
+    // The errors of s and of z are correlated: both come from x w.
     to.add(2, s * z, 2 * (square(s) * of_z + square(z) * of_s) + rounding(s * z));
     to.add(3, s * s, 4 * square(s) * of_s + rounding(s * s));
     return {{s, of_s}, {s * y, square(y) * of_s + rounding(s * y)}};

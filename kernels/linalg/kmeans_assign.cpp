@@ -1,6 +1,6 @@
-// The fp64 reference of an assignment to centroids: all labels, and what is summed by them. An
-// observation is uncertain where rounding errors may change its nearest centroid; it widens the
-// bounds of whatever it may belong to (docs/method-linalg.md).
+// The fp64 reference of an assignment to centroids: all labels, and the sums over the observations
+// of each label. An observation is uncertain if rounding errors may change its nearest centroid. It
+// then widens the bounds of all sums to which it may belong (docs/method-linalg.md).
 
 #include <algorithm>
 #include <cmath>
@@ -18,9 +18,10 @@ namespace {
 
 using namespace sums;
 
-/// Largest magnitude of integers: small, so that observations are often equally near to two.
+/// Largest magnitude of integers. It is small, so that observations are often equally near to two
+/// centroids.
 constexpr double largest_coordinate = 2;
-/// Scores that come from a device at once.
+/// Scores that the device sends at once.
 constexpr std::int64_t scores_at_once = std::int64_t{1} << 20;
 
 /// The result of a pass over all observations.
@@ -35,16 +36,17 @@ struct Assignment {
         doubtful(place(k)),
         inertia(1) {}
 
-  std::vector<std::int32_t> first, last;  ///< labels that an observation may have: these, and
-                                          ///< some between them
+  std::vector<std::int32_t> first, last;  ///< the first and the last label that an observation may
+                                          ///< have
   ColumnSums sums;
-  std::vector<double> squares, doubt;    ///< of what is added, and of what uncertain ones would add
-  std::vector<double> counts, doubtful;  ///< observations, and uncertain ones
+  std::vector<double> squares, doubt;    ///< of the certain terms; of the terms of uncertain
+                                         ///< observations
+  std::vector<double> counts, doubtful;  ///< numbers of observations; of uncertain observations
   ColumnSums inertia;
   double inertia_squares = 0, inertia_doubt = 0;
 };
 
-/// Everything but the labels.
+/// Adds all members but the labels.
 void add(Assignment& to, const Assignment& part) {
   const auto all = [](std::vector<double>& into, const std::vector<double>& from) {
     for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
@@ -59,7 +61,7 @@ void add(Assignment& to, const Assignment& part) {
   to.inertia_doubt += part.inertia_doubt;
 }
 
-/// The centroids, and what the error of a score has of them.
+/// The centroids, and the parts of a score's error that depend on them.
 struct Centroids {
   Centroids(const Values& values, std::int64_t d, std::int64_t k)
       : rows(place(k * d)), columns(place(k * d)), half_norms(place(k)), largest(place(k)) {
@@ -126,8 +128,8 @@ class KmeansAssignOracle final : public WholeOracle {
     return sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
   }
 
-  /// The variance of sums of d squares, whose differences are rounded once, by the implementation
-  /// and by this reference; then n of these are added in fp64.
+  /// The variance of the inertia. Each of its terms is a sum of d squares of differences, which the
+  /// implementation and this reference round once; then n of these sums are added in fp64.
   double inertia_variance(const Assignment& all, const Execution& execution) const {
     const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
     return 2 * square(u(execution)) * (d / 9 + 2) * all.inertia_squares +
@@ -174,7 +176,7 @@ class KmeansAssignOracle final : public WholeOracle {
     }
   }
 
-  /// Adds all of an observation but what is uncertain of it.
+  /// Adds the parts of an observation that do not depend on its uncertainty.
   void add_row(const Centroids& centroids, const std::vector<double>& row, std::size_t best,
                Assignment& part) const {
     const std::size_t d = row.size();
@@ -189,7 +191,7 @@ class KmeansAssignOracle final : public WholeOracle {
   }
 
   /// The device adds the products of all observations with the centroids, their squared distances,
-  /// and the observations of each centroid. False where it cannot: the host then begins again.
+  /// and the observations of each centroid. False if it cannot: the host then starts again.
   bool assign_there(const Inputs& inputs, const Centroids& centroids, double deviations) const {
     const Values& x = inputs.find("x")->second;
     const auto sums = [&](Products::Kind quantity, std::int64_t terms, std::int64_t first,
@@ -232,10 +234,10 @@ class KmeansAssignOracle final : public WholeOracle {
     return members.has_value();
   }
 
-  /// From the products x . c, and the sum of the squares of x: half of the squared distances, less
-  /// that of x to 0, as ||c||^2 / 2 - x . c, and how far they may be from what is computed so: the
-  /// sum of products, the norm, and their difference. The reference's own errors count as much as
-  /// the implementation's.
+  /// Computes scores and their error bounds from the products x . c and the sum of the squares of
+  /// x. A score is half of the squared distance to the centroid less that to 0: ||c||^2 / 2 - x .
+  /// c. Its error has three parts: the sum of products, the norm, and their difference. The
+  /// reference's own errors count as much as the implementation's.
   void score(const Centroids& centroids, double squares, double deviations,
              std::vector<double>& scores, std::vector<double>& errors) const {
     const auto d = static_cast<double>(d_);
@@ -250,7 +252,8 @@ class KmeansAssignOracle final : public WholeOracle {
     }
   }
 
-  /// The label of an observation, with the counts, and what is uncertain of it.
+  /// Returns the label of an observation. Adds the observation to the counts, and to the doubts if
+  /// it is uncertain.
   std::size_t assign(const Values& x, const std::vector<double>& scores,
                      const std::vector<double>& errors, std::int64_t i, Assignment& part) const {
     const std::size_t k = scores.size(), d = place(d_);

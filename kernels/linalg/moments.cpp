@@ -1,5 +1,5 @@
-// The fp64 reference of sums over observations that have a column of ones: moments (with the shift
-// taken off) and hinge_hessian (of the selected observations).
+// The fp64 reference of sums over observations with an appended column of ones: moments
+// (observations less the shift) and hinge_hessian (selected observations).
 
 #include <algorithm>
 #include <cmath>
@@ -163,15 +163,15 @@ class MomentsOracle final : public Oracle {
   double variance(const sums::Terms& terms, const Execution& execution) const {
     const double n = static_cast<double>(n_),
                  u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), execution);
-    // In fp32 each block's sum drifts to its part of the value.
+    // In fp32 the sum of each block drifts to its part of the value.
     const double block = u > u_fp64 ? std::min(n, most_in_fp32) : n;
     const double drift = terms.value * std::sqrt(block / n);
     return square(u) * variance_of_sum(block, terms.squares, drift) +
            square(u_fp64) * variance_of_sum(n, terms.squares, terms.value);
   }
 
-  /// Relative error of an operand: at most this. If the shift has digits below those of x, all
-  /// differences are rounded in one direction, so their errors add up. The roundings of the
+  /// Bound of the relative error of an operand. If the shift has digits below those of x, all
+  /// differences may be rounded in one direction, so their errors add up. The roundings of the
   /// reference count as well.
   double of_operands(const Execution& execution) const {
     if (selects_) return 0;

@@ -10,10 +10,10 @@ namespace {
 /// Rows that are held at once, so that a table of any length needs little memory.
 constexpr std::int64_t block_rows = 4096;
 
-/// `out[f * block_rows + r]`: column columns[f] of row first + r; 0 where the row does not count.
+/// `out[f * block_rows + r]`: column columns[f] of row first + r; 0 if the row does not count.
 void read(const Table& table, std::int64_t first, std::int64_t rows,
           const std::vector<std::int64_t>& columns, std::vector<double>& out) {
-  // Single values cost about as much as eight that lie together.
+  // A single value costs about as much as eight adjacent ones.
   const bool whole_rows = static_cast<std::int64_t>(columns.size()) * 8 > table.columns();
 #pragma omp parallel
   {

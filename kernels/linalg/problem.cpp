@@ -24,11 +24,11 @@ std::vector<std::string> fields(LinalgKernel kernel) {
   }
 }
 
-/// Refuses shapes whose amounts of work or memory do not fit 64 bits.
+/// Refuses shapes whose work or memory does not fit 64 bits.
 void expect_countable(const LinalgShape& s, const DescriptorComplaint& complain) {
   const std::int64_t n = std::max<std::int64_t>(s.n, 1), k = std::max<std::int64_t>(s.k, 1);
-  // Factors that are no fields come first, so that the message names a field. Bytes
-  // precede operations: where they fit, 2 k + 1 and d + 1 do.
+  // Unknown factors come first, so that the message names a field. Bytes precede operations: if
+  // they fit, 2 k + 1 and d + 1 fit, too.
   product({{"element size", 8}, {"n", n}, {"d", s.d}}, "x in bytes", complain);
   product({{"element size", 8}, {"k", k}, {"d", s.d}}, "the centroids in bytes", complain);
   product({{"4", 4}, {"n", n}, {"d", s.d}, {"d + 1", s.d + 1}}, "the number of operations",

@@ -1,6 +1,6 @@
-// Judges if r is the triangular factor of x: r^T r = x^T x, tried with random vectors, r upper
-// triangular with a diagonal that is not negative. Such an r is unique where x has full rank. ||r
-// v|| = ||x v|| follows from the first. Bounds: docs/method-linalg.md.
+// Judges whether r is the triangular factor of x: r must be upper triangular with a nonnegative
+// diagonal, and r^T r = x^T x, which is tested with random vectors. Such an r is unique if x has
+// full rank. The equation implies ||r v|| = ||x v||. Bounds: docs/method-linalg.md.
 
 #include <cmath>
 
@@ -11,14 +11,14 @@
 namespace assay::linalg {
 namespace {
 
-/// The threshold of the error over u: that of the tests of LAPACK's linear solvers, and six
+/// The threshold of the error over u: that of the tests of LAPACK's linear solvers, plus six
 /// standard deviations of the part that grows with the extents.
 double threshold(const LinalgShape& shape) {
   return 30 + 2 * std::sqrt(static_cast<double>(shape.n)) +
          2 * std::sqrt(static_cast<double>(shape.d));
 }
 
-/// row . y for each of the vectors y, which are as many rows as `row` has elements.
+/// Adds row . y for each of the vectors in y, which has as many rows as `row` has elements.
 void add_row_times(const double* row, const double* y, std::int64_t count, double* sums) {
   for (std::int64_t j = 0; j < count; ++j)
     for (std::int64_t v = 0; v < vectors; ++v) sums[v] += row[j] * y[j * vectors + v];
@@ -59,9 +59,9 @@ class QrOracle final : public RelationOracle {
              threshold(problem_.shape()) * u}};
   }
 
-  /// Rounding x to the 11 bits of tf32 (to the 24 of fp32) alone makes an error of 0.534 units in
-  /// an element of x^T x, over the norms of the two columns, divided by sqrt(n): more observations
-  /// cancel it.
+  /// Rounding x to the 11 bits of tf32 (fp64 problems: to the 24 bits of fp32) alone causes an
+  /// error of 0.534 units in an element of x^T x, over the norms of the two columns, divided by
+  /// sqrt(n), because the errors of more observations cancel.
   double widest_norm_bound() const override {
     const double unit = problem_.precision() == Precision::fp32 ? 0x1p-11 : 0x1p-24;
     return 0.534 * unit *
@@ -70,8 +70,8 @@ class QrOracle final : public RelationOracle {
   }
 
  private:
-  /// As subtract_gram(), by the device that makes x itself; nothing, and `error` is unchanged,
-  /// where it cannot.
+  /// As subtract_gram(), computed by the device, which generates x itself. If it cannot, returns
+  /// nothing and leaves `error` unchanged.
   std::optional<double> subtract_gram_there(const Inputs& inputs, const Block& z,
                                             Block& error) const {
     const std::int64_t n = problem_.shape().n, d = problem_.shape().d;
@@ -90,7 +90,7 @@ class QrOracle final : public RelationOracle {
         const auto margins = margins_there(prover_, of_x, inputs, {}, vector, first, rows);
         if (!margins) return std::nullopt;
         for (const double margin : *margins) factors.insert(factors.end(), {margin, 1});
-        // x^T margins; once, the squares of all columns.
+        // x^T margins; for the first vector also the squares of all columns.
         const auto sums =
             sums_there(prover_, of_x, rows, {"x"}, inputs, false,
                        std::span(outputs).first(v == 0 ? outputs.size() : columns), factors);

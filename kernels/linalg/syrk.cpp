@@ -15,8 +15,9 @@
 namespace assay::linalg {
 namespace {
 
-/// Observations above which the rounding errors of a sequential fp32 sum of squares are no longer
-/// independent: squares come near the spacing of the sum (docs/method-linalg.md).
+/// For more observations than this, the rounding errors of a sequential fp32 sum of squares are no
+/// longer independent, because the squares come near the spacing of the sum
+/// (docs/method-linalg.md).
 constexpr std::int64_t most_fp32 = std::int64_t{1} << 18;
 
 class Observations final : public Table {

@@ -139,11 +139,11 @@ class OneDnnBackend final : public MakerBackend {
  private:
   std::mutex making_;
   std::optional<OneDnnDevice> cpu_,
-      gpu_;  // stay where they are: tensors and operations point to them
+      gpu_;  // never moves, because tensors and operations point to it
 };
 
 Backend* create(std::string& reason) {
-  // The interface of 3.x is used; another major version may differ silently.
+  // This plugin uses the interface of version 3; another major version may differ silently.
   if (dnnl::version()->major != DNNL_VERSION_MAJOR) {
     reason = fmt::format("{} is loaded, but the plugin was built for version {}", library(),
                          DNNL_VERSION_MAJOR);

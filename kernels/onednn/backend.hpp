@@ -17,12 +17,13 @@ Makers& makers();
 std::string library();
 /// Message and status of an error of the library.
 std::string words(const dnnl::error& error);
-/// The answer to a request that ended with this error; CaseError where memory was short. `start`
-/// begins its reason: "a matmul (…, ".
+/// The answer to a request that ended with this error; CaseError if memory was insufficient.
+/// `start` begins the reason: "a matmul (…, ".
 Unsupported refusal(const dnnl::error& error, const std::string& start, const std::string& request);
 
-/// Sets OpenMP's threads, among which oneDNN divides the work: when a primitive is made, and when
-/// it runs, whatever ran in between. 0, of a GPU, sets nothing.
+/// Sets the number of OpenMP's threads, among which oneDNN divides the work. It is called when a
+/// primitive is created and when it runs, because other code may change the number in between. 0 (a
+/// GPU) sets nothing.
 void set_threads(int threads);
 /// Sets the threads of the options, or those of the engine's GPU, and returns them.
 int set_threads(const dnnl::engine& engine, const Options& options);

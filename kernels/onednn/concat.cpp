@@ -1,4 +1,4 @@
-// oneDNN's concatenation primitive. The library has no split: each part is reordered out of the
+// oneDNN's concatenation primitive. The library has no split, so each part is reordered from the
 // whole.
 
 #include "kernels/concat/problem.hpp"

@@ -28,16 +28,16 @@ struct ConvChoice {
   memory::desc scratchpad;
 };
 
-/// Dimensions without a group of one, with which more implementations are found.
+/// Dimensions without a group dimension of 1: oneDNN then finds more implementations.
 memory::dims make_dims(const TensorSpec& spec, bool weights, bool grouped) {
   memory::dims dims(spec.dims.begin(), spec.dims.end());
   if (weights && !grouped) dims.erase(dims.begin());
   return dims;
 }
 
-/// The 1x1 kernels copy a source of channels-last layout that is read with a stride into a
-/// workspace of whole blocks of channels, and write past its end if there are fewer (oneDNN's issue
-/// 6035: https://github.com/uxlfoundation/oneDNN/issues/6035).
+/// The 1x1 kernels have a fault: if they read a source of channels-last layout with a stride, they
+/// copy it to a workspace of whole blocks of channels, and write past its end if there are fewer
+/// channels (oneDNN's issue 6035: https://github.com/uxlfoundation/oneDNN/issues/6035).
 bool writes_past_workspace(const dnnl::convolution_backward_weights::primitive_desc& backward,
                            const ConvShape& shape) {
   constexpr std::int64_t widest_block = 16;
@@ -46,7 +46,7 @@ bool writes_past_workspace(const dnnl::convolution_backward_weights::primitive_d
          backward.src_desc().get_inner_nblks() == 0 && backward.src_desc().get_strides()[1] == 1;
 }
 
-/// Takes the next implementation that is not known to be wrong.
+/// Takes the next implementation that is not known to be incorrect.
 void leave_out_wrong(dnnl::convolution_backward_weights::primitive_desc& backward,
                      const ConvShape& shape) {
   while (writes_past_workspace(backward, shape))
@@ -57,7 +57,8 @@ void leave_out_wrong(dnnl::convolution_backward_weights::primitive_desc& backwar
 /// A convolution in the library's terms.
 struct ConvDescription {
   memory::desc src, weights, dst;
-  /// The weights of the forward pass, in its activations' type: the library wants it as a hint.
+  /// The weights of the forward pass, in the type of its activations: the library requires them as
+  /// a hint.
   memory::desc forward_weights;
   memory::dims strides, dilation, left, right;
 };
@@ -100,13 +101,13 @@ ConvChoice choose(const ConvProblem& problem, const dnnl::engine& engine, algori
   const auto [src, weights, dst, forward_weights, strides, dilation, left, right] =
       describe(problem, layout);
   dnnl::primitive_attr attributes;
-  // ONEDNN_DEFAULT_FPMATH_MODE could have fp32 computed in bf16 or tf32: not under the name of
-  // fp32.
+  // ONEDNN_DEFAULT_FPMATH_MODE could make oneDNN compute fp32 in bf16 or tf32; strict mode prevents
+  // that.
   attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 
-  // forward is the pass of training, which the backward passes belong to; integers are inference
-  // alone.
+  // forward is the pass of training, because the backward passes belong to it; integers have
+  // inference alone.
   const auto kind = problem.precision() == Precision::int8 ? dnnl::prop_kind::forward_inference
                                                            : dnnl::prop_kind::forward_training;
   const dnnl::convolution_forward::primitive_desc forward(
@@ -151,8 +152,7 @@ constexpr std::size_t find_weights(ConvDirection direction) {
   return direction == ConvDirection::bwd_weights ? 2 : 1;
 }
 
-/// The reorder is between plain weights and the ones that the primitive takes or gives, in every
-/// run.
+/// Reorders plain weights to the primitive's layout, or back, in every run.
 class Packing {
  public:
   Packing(const memory::desc& packed, bool pack, const dnnl::engine& engine) : pack_(pack) {
@@ -246,7 +246,7 @@ class Convolution final : public BoundOperation {
   dnnl::primitive primitive_;
   ConvDirection direction_;
   int threads_;
-  std::optional<Packing> packing_;  ///< for weights that are given plain
+  std::optional<Packing> packing_;  ///< weights that are passed in plain layout
   Arguments bound_;
 };
 

@@ -77,7 +77,7 @@ std::optional<Layout> find_layout(const memory::desc& desc) {
   return std::nullopt;
 }
 
-/// A view of a memory's bytes on the host, for the length of a scope.
+/// A view of a memory's bytes on the host; it ends with its scope.
 class Mapped {
  public:
   explicit Mapped(const memory& mapped) : memory_(mapped), data_(mapped.map_data<void>()) {}
@@ -85,7 +85,7 @@ class Mapped {
     try {
       memory_.unmap_data(data_);
     } catch (
-        const dnnl::error&) {  // a destructor has no one to tell; the next use of the memory fails
+        const dnnl::error&) {  // a destructor cannot report this; the next use of the memory fails
     }
   }
   Mapped(const Mapped&) = delete;
@@ -150,8 +150,8 @@ std::string layout_name(const memory::desc& desc) {
   std::vector<memory::dim> inner(dims.size(), 1);  // elements of each dimension inside one block
   for (std::size_t i = 0; i < blocks.size(); ++i)
     inner[static_cast<std::size_t>(split_dims[i])] *= blocks[i];
-  // Equal strides come from outer extents of one: the dimension that has more to walk is the inner
-  // one.
+  // Strides are equal if an outer extent is one: the dimension with the larger extent is then the
+  // inner one.
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return strides[a] != strides[b] ? strides[a] > strides[b]
                                     : padded[a] / inner[a] < padded[b] / inner[b];
@@ -168,7 +168,7 @@ OneDnnStream::OneDnnStream(const dnnl::engine& engine)
     : stream_(engine), synchronous_(engine.get_kind() == dnnl::engine::kind::cpu) {}
 
 void OneDnnStream::mark(int which) {
-  // oneDNN's CPU engine with OpenMP runs at the call: when execute returns, the work is done.
+  // oneDNN's CPU engine with OpenMP is synchronous: when execute returns, the work is done.
   if (!synchronous_) wait();
   clock_.mark(which);
 }
@@ -248,7 +248,7 @@ void OneDnnDevice::get(Tensor& tensor, const Sink& sink) {
 }
 
 std::size_t OneDnnDevice::memory_available() const {
-  // oneDNN tells nothing of a GPU's memory: allocation then decides.
+  // oneDNN reports nothing about a GPU's memory, so only the allocation can fail.
   return gpu_ ? std::numeric_limits<std::size_t>::max() : assay::memory_available();
 }
 

@@ -9,7 +9,7 @@
 namespace assay::onednn {
 
 /// Gives `spec` the layout and the bytes of `desc`: a Layout of core if it can describe `desc`, so
-/// that operations of other backends can use the tensor, else an opaque layout.
+/// that operations of other backends can use the tensor; otherwise an opaque layout.
 void lay_out(TensorSpec& spec, const dnnl::memory::desc& desc);
 /// The reverse. A spec without layout is plain row-major.
 dnnl::memory::desc make_desc(const TensorSpec& spec);
@@ -23,8 +23,8 @@ std::string layout_name(const dnnl::memory::desc& desc);
 class OneDnnStream final : public Stream {
  public:
   explicit OneDnnStream(const dnnl::engine& engine);
-  /// On a GPU this waits for the submitted work: without profiling oneDNN reports no device times,
-  /// so the host's clock is read after the work.
+  /// On a GPU this waits for the submitted work, and then reads the host's clock: without profiling
+  /// oneDNN reports no device times.
   void mark(int which) override;
   void wait() override;
   double seconds(int from, int to) const override { return clock_.seconds(from, to); }
@@ -90,8 +90,8 @@ class Arguments {
 void add_scratchpad(const dnnl::memory::desc& desc, const dnnl::engine& engine,
                     std::vector<TensorSpec>& specs, Arguments& arguments);
 
-/// Runs a primitive through oneDNN's C interface: the C++ call would build a vector in the timed
-/// region. `what` names the primitive in the CaseError of a failure.
+/// Runs a primitive through oneDNN's C interface, because the C++ call would build a vector in the
+/// timed region. `what` names the primitive in the CaseError of a failure.
 void execute(const dnnl::primitive& primitive, Stream& stream,
              const std::vector<dnnl_exec_arg_t>& arguments, const char* what);
 

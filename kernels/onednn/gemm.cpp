@@ -14,15 +14,15 @@ namespace {
 
 using dnnl::memory;
 
-/// The memory of a matrix of the primitive, whose rows and columns lie `row` and `column` elements
-/// apart. A batch of one is left out: more implementations are found.
+/// The memory of a matrix of the primitive; its rows are `row` and its columns `column` elements
+/// apart. A batch of one is omitted, because oneDNN then finds more implementations.
 memory::desc matrix(const GemmShape& s, std::int64_t rows, std::int64_t columns, std::int64_t row,
                     std::int64_t column, std::int64_t in_batch, DataType type) {
   if (s.batch == 1) return {{rows, columns}, to_data_type(type), memory::dims{row, column}};
   return {{s.batch, rows, columns}, to_data_type(type), memory::dims{in_batch, row, column}};
 }
 
-/// The primitive is row-major: it computes C^T = op(B)^T op(A)^T on the same memory.
+/// The primitive is row-major, so it computes C^T = op(B)^T op(A)^T on the same memory.
 struct Matrices {
   explicit Matrices(const GemmProblem& problem) {
     const GemmShape& s = problem.shape();
@@ -38,8 +38,8 @@ struct Matrices {
 
 dnnl::matmul::primitive_desc describe(const GemmProblem& problem, const dnnl::engine& engine) {
   dnnl::primitive_attr attributes;
-  // ONEDNN_DEFAULT_FPMATH_MODE could have fp32 computed in bf16 or tf32: not under the name of
-  // fp32.
+  // ONEDNN_DEFAULT_FPMATH_MODE could make oneDNN compute fp32 in bf16 or tf32; strict mode prevents
+  // that.
   attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops after;

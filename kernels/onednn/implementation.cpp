@@ -5,19 +5,20 @@
 namespace assay::onednn {
 
 std::string compute_type(Precision precision, const std::string& implementation, bool gpu) {
-  // fpmath_mode::strict, which choose() sets, forbids to lower fp32: the library's own contract,
-  // and the evidence whatever the name.
+  // choose() sets fpmath_mode::strict, which forbids oneDNN to lower the precision of fp32. This
+  // contract is the evidence, whatever the name.
   if (precision == Precision::fp32) return std::string(name(precision));
   if (gpu) return "";
-  // Instructions that multiply bytes: "avx512_core_vnni", "avx2_vnni", "avx512_core_amx". Without
-  // them bytes are first widened, or summed in 16 bits: the name does not say which.
+  // These names show instructions that multiply bytes: "avx512_core_vnni", "avx2_vnni",
+  // "avx512_core_amx". Other names do not tell whether bytes are widened first, or summed in 16
+  // bits.
   if (precision == Precision::int8)
     return implementation.find("vnni") != std::string::npos ||
                    implementation.find("amx") != std::string::npos
                ? std::string(name(precision))
                : "";
   if (implementation.starts_with("ref")) return std::string(name(DataType::fp32));
-  // "jit_bf16:avx512_core" is bf16 emulated by fp32 instructions: the instruction set after the
+  // "jit_bf16:avx512_core" emulates bf16 by fp32 instructions, so the instruction set after the
   // colon decides.
   const std::string isa = implementation.substr(implementation.rfind(':') + 1);
   const bool amx = isa.find("amx") != std::string::npos;

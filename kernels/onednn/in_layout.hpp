@@ -1,5 +1,5 @@
 #pragma once
-// Primitives on activations, and their makers, in the layout that is asked for.
+// Primitives on activations, and functions that create them in the requested layout.
 
 #include <fmt/format.h>
 
@@ -60,7 +60,7 @@ class OnePrimitive : public BoundOperation {
   dnnl::primitive primitive_;
 };
 
-/// Own on "nchw" or, where any layout will do, on "nhwc". `noun`: "pooling".
+/// Creates Own for "nchw" or "nhwc"; if any layout is acceptable, for "nhwc". `noun`: "pooling".
 template <class P, class Own>
 Result<std::unique_ptr<Operation>> make_in_layout(Device& device, const Problem& what,
                                                   const Options& options, const char* noun) {

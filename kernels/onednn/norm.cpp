@@ -1,6 +1,6 @@
-// oneDNN's batch normalization. Its own fusion with a rectifier keeps what passed in a layout of
-// its own, between a forward and a backward pass of the same library; here a backward pass reads
-// dst, which any library may have made. So rectifiers and additions are primitives beside it.
+// oneDNN's batch normalization. Its own fusion with a rectifier saves what passed the rectifier in
+// a private layout, for a backward pass of the same library. Here a backward pass reads dst, which
+// any library may have computed. So the rectifier and the addition are separate primitives.
 
 #include "kernels/norm/problem.hpp"
 
@@ -107,7 +107,7 @@ class Normalization final : public BoundOperation {
   void plan_forward() {
     const Flags affine = Flags::use_scale | Flags::use_shift;
     const bool training = problem_.direction() == NormDirection::forward_training;
-    // A rectifier is fused as a post-op of inference, which leaves nothing to a backward pass.
+    // In inference a rectifier is fused as a post-op, which saves nothing for a backward pass.
     const bool fused = !training && problem_.fusion() == NormFusion::relu;
     const auto chosen = forward(training ? affine : affine | Flags::use_global_stats, fused);
     add(chosen, dnnl::batch_normalization_forward(chosen),
@@ -139,7 +139,7 @@ class Normalization final : public BoundOperation {
   void plan_backward() {
     const char* gradient = "diff_dst";
     if (problem_.fusion() != NormFusion::none) {
-      // The gradient behind the rectifier lies in diff_addend or, for a while, in diff_src.
+      // The gradient before the rectifier is in diff_addend or, temporarily, in diff_src.
       gradient = problem_.fusion() == NormFusion::add_relu ? "diff_addend" : "diff_src";
       const memory::desc dst = desc("dst");
       const dnnl::eltwise_forward::primitive_desc hint(

@@ -22,7 +22,8 @@ class Pooling final : public BoundOperation {
     execution_.algorithm = "direct";
     execution_.storage = std::string(name(problem.precision()));
     execution_.compute = execution_.accumulate = std::string(name(DataType::fp32));
-    // Gradients of windows that overlap are added in memory, in its type (oneDNN 3.2).
+    // oneDNN adds gradients of overlapping windows in memory, in the type of the tensor (version
+    // 3.2).
     if (backward) execution_.accumulate = execution_.storage;
     execution_.layout = layout;
     execution_.evidence = "library";
@@ -52,7 +53,7 @@ class Pooling final : public BoundOperation {
     set_threads(threads_);
   }
 
-  /// The forward pass, which tells the backward pass the largest elements.
+  /// The forward pass, which saves the places of the largest elements for the backward pass.
   void prologue(Stream&) override {
     if (!forward_) return;
     dnnl::stream stream(engine_);
@@ -68,7 +69,7 @@ class Pooling final : public BoundOperation {
   void run(Stream& stream) override { execute(primitive_, stream, call_.call(), "pooling"); }
 
  private:
-  /// An argument of the primitive; src of a backward pass is none.
+  /// Adds an argument of the primitive; it does not take the src of a backward pass.
   void add(std::size_t i) {
     const std::string& name = arguments_[i].name;
     const bool backward = problem_.direction() == PoolDirection::backward;
@@ -90,13 +91,14 @@ class Pooling final : public BoundOperation {
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     return attributes;
   }
-  /// Padding below and at the right, such that the last window is whole.
+  /// The padding below and at the right that makes the last window whole.
   memory::dims padding_after() const {
     const PoolShape& s = problem_.shape();
     return {(s.oh - 1) * s.sh + s.kh - s.ih - s.ph, (s.ow - 1) * s.sw + s.kw - s.iw - s.pw};
   }
 
-  /// src or its gradient comes first or last among the problem's tensors, dst or its own beside it.
+  /// src or its gradient is the first or the last of the problem's tensors, and dst or its gradient
+  /// is next to it.
   dnnl::pooling_forward::primitive_desc forward_desc() const {
     const PoolShape& s = problem_.shape();
     const bool backward = problem_.direction() == PoolDirection::backward;

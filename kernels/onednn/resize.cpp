@@ -1,4 +1,4 @@
-// oneDNN's resampling primitives, which know coordinates of half pixels alone.
+// oneDNN's resampling primitives, which support only coordinates of half pixels.
 
 #include "kernels/resize/problem.hpp"
 

@@ -45,17 +45,19 @@ int find_id(const std::string& name) {
   throw std::logic_error("rnn: no argument " + name);
 }
 
-/// The descriptions with which a primitive is asked for, by oneDNN's number.
+/// The descriptions in a request for a primitive, by oneDNN's number.
 class Wishes {
  public:
   explicit Wishes(const RnnProblem& problem) {
-    // States of the forward pass are asked for in every direction: a backward pass reads them.
+    // States of the forward pass are requested in every direction, because a backward pass reads
+    // them.
     const RnnProblem forward(problem.shape(), problem.input(), RnnDirection::forward_training,
                              problem.precision());
     for (const RnnProblem& part : {forward, problem})
       for (const TensorSpec& spec : part.tensors()) {
         const memory::dims dims(spec.dims.begin(), spec.dims.end());
-        // Weights are laid out once, before the timed runs, as the library likes.
+        // Weights are reordered once, before the timed runs, to the layout that the library
+        // prefers.
         descs_[find_id(spec.name)] =
             spec.name.starts_with("weights")
                 ? memory::desc(dims, to_data_type(spec.type), memory::format_tag::any)
@@ -121,7 +123,7 @@ dnnl::primitive_desc backward_desc(const RnnProblem& problem, const dnnl::engine
   const RnnShape& s = problem.shape();
   const auto kind = dnnl_backward;
   const auto walk = s.directions == 2 ? dnnl_bidirectional_concat : dnnl_unidirectional_left2right;
-  // Else the gradients of weights would be added to what their memory holds.
+  // Otherwise oneDNN would add the gradients of weights to the previous contents of their memory.
   const unsigned flags = dnnl_rnn_flags_diff_weights_overwrite;
   std::array<const_dnnl_memory_desc_t, 9> d, g;
   for (std::size_t i = 0; i < d.size(); ++i) {
@@ -171,8 +173,8 @@ class RecurrentNetwork final : public BoundOperation {
   RecurrentNetwork(const RnnProblem& problem, OneDnnDevice& device, int threads)
       : BoundOperation(problem.tensors()), problem_(problem), device_(device), threads_(threads) {
     dnnl::primitive_attr attributes;
-    // ONEDNN_DEFAULT_FPMATH_MODE could have fp32 computed in bf16 or tf32: not under the name of
-    // fp32.
+    // ONEDNN_DEFAULT_FPMATH_MODE could make oneDNN compute fp32 in bf16 or tf32; strict mode
+    // prevents that.
     attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     forward_ = forward_desc(problem, device.engine(), attributes);
@@ -181,7 +183,7 @@ class RecurrentNetwork final : public BoundOperation {
     primitive_ = dnnl::primitive(timed_);
     for (TensorSpec& spec : arguments_) {
       const bool weights = spec.name.starts_with("weights");
-      // Weights of a backward pass are plain: the prologue lays them out for both passes.
+      // A backward pass takes plain weights; the prologue reorders them for both passes.
       ids_.push_back(weights && backward ? not_in_call : find_id(spec.name));
       if (weights && !backward) lay_out(spec, argument_desc(timed_, ids_.back()));
     }
@@ -216,8 +218,8 @@ class RecurrentNetwork final : public BoundOperation {
     set_threads(threads_);
   }
 
-  /// Lays the weights out for the backward pass; makes the forward pass, with weights laid out for
-  /// it.
+  /// Reorders the weights for the backward pass, and runs the forward pass with weights reordered
+  /// for it.
   void prologue(Stream&) override {
     if (is_forward(problem_.direction())) return;
     dnnl::stream stream(device_.engine());
@@ -257,16 +259,17 @@ class RecurrentNetwork final : public BoundOperation {
     for (const char* name : {"weights_layer", "weights_iter"})
       execution_.layout += fmt::format("{}{}={}", execution_.layout.empty() ? "" : " ", name,
                                        layout_name(argument_desc(timed_, find_id(name))));
-    // fpmath_mode::strict forbids to lower fp32, and accumulation is fp32 (Developer Guide,
-    // "Primitive Attributes"). The instruction set in "brgemm:avx512_core_amx" is the one that its
-    // matrix products were made for; "ref" calls a matrix product that it does not name.
+    // fpmath_mode::strict forbids oneDNN to lower the precision of fp32, and accumulation is fp32
+    // (Developer Guide, "Primitive Attributes"). The instruction set in "brgemm:avx512_core_amx" is
+    // that of its matrix products; "ref" calls a matrix product whose instruction set the name does
+    // not tell.
     execution_.compute =
         problem_.precision() == Precision::fp32 || execution_.implementation.starts_with("brgemm:")
             ? compute_type(problem_.precision(), execution_.implementation, false)
             : "";
     execution_.accumulate = std::string(name(DataType::fp32));
-    // Forward in bf16 the states and r*h are bf16; gates and cell states are fp32 until they are
-    // saved for a backward pass, which reads them in bf16.
+    // In the forward pass in bf16, the states and r*h are bf16. Gates and cell states are fp32
+    // until they are saved in bf16 for a backward pass.
     if (is_forward(problem_.direction()) && problem_.precision() == Precision::bf16 &&
         execution_.implementation.starts_with("brgemm:"))
       execution_.operand_roundings = 1;
@@ -283,7 +286,7 @@ class RecurrentNetwork final : public BoundOperation {
   std::vector<OneDnnTensor*> tensors_;
 };
 
-/// Why oneDNN has no such recurrent network; nothing where it may.
+/// Why oneDNN does not support such a recurrent network; nothing if it may.
 std::optional<std::string> why_not(const RnnProblem& problem, const std::string& algorithm) {
   const RnnShape& s = problem.shape();
   if (algorithm != "auto" && algorithm != "standard")

@@ -1,6 +1,6 @@
 #pragma once
-// Sums over the channels of tensors [images, channels, plane], and expectations of elements, by the
-// code of a formula (core/api/formula.hpp) and the values of its inputs.
+// Sums over the channels of tensors [images, channels, plane], and expected values of elements.
+// Both run the code of a formula (core/api/formula.hpp) on the values of its inputs.
 
 #include <fmt/format.h>
 
@@ -22,8 +22,8 @@ namespace assay::sums {
 /// Most terms that an implementation may add one after the other.
 constexpr double longest_chain = 0x1p18;
 
-/// Variance of the error of a sum of m terms. Random terms drift to the sum alone; of others any
-/// partial sum may be as large as all magnitudes together.
+/// Variance of the error of a sum of m terms. Partial sums of random terms drift straight to the
+/// sum; those of other terms may be as large as the sum of all magnitudes.
 inline double variance_of_channel(double m, double sum, double absolute, double squares,
                                   bool random, double u) {
   const double chain = std::min(m, longest_chain),
@@ -39,7 +39,7 @@ inline std::vector<const Values*> find_values(const std::vector<std::string>& na
   return all;
 }
 
-/// The elements of a formula's inputs in a range, as the host makes them.
+/// The elements of a formula's inputs in a range, as the host generates them.
 class RangeInputs {
  public:
   RangeInputs(const std::vector<const Values*>& inputs, std::int64_t first, std::int64_t count)
@@ -53,8 +53,8 @@ class RangeInputs {
   std::vector<std::vector<double>> values_;
 };
 
-/// expected[i] = what the code expects of element indices[i]. Ranges are contiguous but for single
-/// elements of tests.
+/// expected[i] = the code's expectation of element indices[i]. Ranges are contiguous, except for
+/// the single elements of tests.
 template <class Code>
 void expect_elements(const Code& code, const std::vector<const Values*>& inputs,
                      const std::vector<double>& table, std::span<const std::int64_t> indices,
@@ -67,8 +67,8 @@ void expect_elements(const Code& code, const std::vector<const Values*>& inputs,
   }
 }
 
-/// CaseError if sums of the device differ from the host's by more than roundings of fp64, of their
-/// terms' magnitudes, and `slack`.
+/// CaseError if the device's sums differ from the host's by more than fp64 roundings of the
+/// magnitudes of their terms, and `slack`.
 template <class Code>
 void expect_agreement(const double* there, const double* here, double slack = 0) {
   for (int t = 0; t < Code::terms; ++t)
@@ -81,14 +81,14 @@ void expect_agreement(const double* there, const double* here, double slack = 0)
           there[t], here[t], Code::name));
 }
 
-/// Sums of a code's terms over each channel: of the device where it has the code, which must agree
-/// with the host on two channels once in each process, for each code and extents.
+/// Sums of a code's terms over each channel. The device computes them if it has the code; its sums
+/// must agree with the host's on two channels, once in each process for each code and extents.
 class ChannelSums {
  public:
   ChannelSums(const Channels& over, std::vector<std::string> inputs)
       : over_(over), names_(std::move(inputs)) {}
 
-  /// [channel][term]. `prover`: null where there is none.
+  /// [channel][term]. `prover`: null if there is none.
   template <class Code>
   std::vector<double> sum(const Code& code, const Inputs& inputs, const std::vector<double>& table,
                           Prover* prover) const {
@@ -114,7 +114,8 @@ class ChannelSums {
   }
 
  private:
-  /// Planes are added with their errors, so that fp64's own rounding does not blur the sums.
+  /// Sums of planes are added with their rounding errors, so that fp64's own rounding does not blur
+  /// the sums.
   template <class Code>
   void sum_channel(const Code& code, const std::vector<const Values*>& values,
                    const std::vector<double>& table, std::int64_t c, double* to) const {

@@ -1,5 +1,5 @@
 #pragma once
-// Sums of products of a few outputs by the device that has, or makes, the inputs.
+// Sums of products of a few outputs, computed by the device that has, or generates, the inputs.
 
 #include <fmt/format.h>
 
@@ -26,13 +26,13 @@ inline bool are_random(const std::vector<std::string>& names, const Inputs& inpu
       names, [&](const std::string& name) { return inputs.find(name)->second.random(); });
 }
 
-/// The sums of the outputs `indices`, of `terms` products each; nothing where the device has not
-/// the code. here(output): the host's sum, with which it must agree about a few outputs once in
-/// each process for each problem; CaseError if it does not. `table`: of the products' code.
+/// The sums of the outputs `indices`, of `terms` products each; nothing if the device lacks the
+/// code. here(output): the host's sum. Once in each process for each problem, the device must agree
+/// with it on a few outputs; CaseError if it does not. `table`: the table of the products' code.
 ///
-/// A compensated part is rounded once, and P parts are added plainly. The variance of all these
-/// roundings is at most (1 + P / 2) u^2 / 3 times the squared norm of the products. With at least
-/// 512 products it is below 1/500 of their bound for `terms` (sum_bound.hpp).
+/// A compensated part is rounded once, and P parts are added in plain fp64. The variance of all
+/// these roundings is at most (1 + P / 2) u^2 / 3 times the squared norm of the products. With at
+/// least 512 products it is below 1/500 of their bound for `terms` (sum_bound.hpp).
 template <class Products, class Here>
 std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products& products,
                                                  std::int64_t terms,
@@ -40,7 +40,7 @@ std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products&
                                                  const Inputs& inputs, bool compensated,
                                                  std::span<const std::int64_t> indices,
                                                  const Here& here, std::vector<double> table = {}) {
-  // A thread adds at least so many terms; more, if there would be too many parts of sums.
+  // A thread adds at least so many terms, and more if there would otherwise be too many parts.
   constexpr std::int64_t fewest = 512, most_parts_of_all = std::int64_t{1} << 22;
   if (indices.empty()) return std::nullopt;
   const bool random = are_random(names, inputs);
@@ -83,7 +83,8 @@ std::optional<std::vector<Terms>> sums_of_device(Prover& prover, const Products&
   return all;
 }
 
-/// The same of products that read() makes. The host adds those of a few outputs one by one.
+/// The same for products whose factors read() computes. The host adds the products of a few outputs
+/// one by one.
 template <class Products>
 std::optional<std::vector<Terms>> sums_of_factors(Prover& prover, const Products& products,
                                                   std::int64_t terms,
@@ -104,9 +105,9 @@ std::optional<std::vector<Terms>> sums_of_factors(Prover& prover, const Products
   return sums_of_device(prover, products, terms, names, inputs, compensated, indices, here, table);
 }
 
-/// The numbers code(in, table, i) of elements i < count, three of each; nothing where the device
-/// has not the code. here(i): the host's, with which it must agree about a few elements once in
-/// each process for each problem; CaseError if it does not.
+/// The results of code(in, table, i) for i < count, three numbers each; nothing if the device lacks
+/// the code. here(i): the host's result. Once in each process for each problem, the device must
+/// agree with it on a few elements; CaseError if it does not.
 template <class Code, class Here>
 std::optional<std::vector<Expected>> numbers_of_device(Prover& prover, const Code& code,
                                                        const std::vector<std::string>& names,

@@ -1,6 +1,6 @@
 #pragma once
-// Parts of references that make one pass over all inputs: a fingerprint of the inputs, by
-// which several outputs and checks share one pass, and precise sums.
+// Parts of references that make one pass over all inputs: a fingerprint of the inputs, so that
+// several outputs and checks can share one pass, and precise sums.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace assay::sums {
 
-/// Evenly spaced elements of all inputs (of small inputs all elements), by which different draws of
-/// random values are told apart. 64 elements with at least 3 possible values each are equal in two
-/// draws with a probability of at most 3^-64 = 10^-30. Stored values have numbers of their own.
+/// Evenly spaced elements of all inputs (of small inputs all elements), which distinguish different
+/// draws of random values. 64 elements with at least 3 possible values each are equal in two draws
+/// with a probability of at most 3^-64 = 10^-30. Stored values have unique numbers instead.
 inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
                                        const Inputs& inputs) {
   constexpr std::int64_t most = 64;

@@ -1,11 +1,11 @@
 #pragma once
-// An exception of a parallel region, which must not leave it.
+// Exceptions must not leave a parallel region.
 
 #include <exception>
 
 namespace assay::sums {
 
-/// Keeps an exception of the threads of a region, for after it.
+/// Keeps an exception of the threads of a region, to be thrown after the region.
 class Failure {
  public:
   template <class Body>

@@ -1,12 +1,12 @@
 #pragma once
 // Parts of sums of products as code of one thread of a device (core/api/formula.hpp). The host has
-// loops of its own (the oracles).
+// its own loops (the oracles).
 
 #include "kernels/oracle/sum_bound.hpp"
 
 namespace assay::sums {
 
-/// a b, rounded: no compiler fuses it with an addition.
+/// a b, rounded: this keeps compilers from fusing it with an addition.
 ASSAY_ITEM double round_product(double a, double b) {
 #if defined(__CUDA_ARCH__)
   return __dmul_rn(a, b);
@@ -15,14 +15,15 @@ ASSAY_ITEM double round_product(double a, double b) {
 #endif
 }
 
-/// Element i is part i % parts of the sum of output i / parts. Its Expected has the sum, the sum of
-/// magnitudes, and of random inputs that of squares, of others Terms::subnormal, in this order.
+/// Element i is part i % parts of the sum of output i / parts. Its Expected has, in this order, the
+/// sum, the sum of magnitudes, and a third number: the sum of squares for random inputs,
+/// Terms::subnormal for others.
 ///
-/// Products knows where the factors of product `number` of an output are:
+/// Products finds the factors of product `number` of an output:
 ///   bool find(std::int64_t output, std::int64_t number, std::int64_t& a, std::int64_t& b) const
-/// is false if it is none. Inputs: the two that are multiplied. If factors are made of elements, it
-/// has in place of find() bool read(const In& in, const double* table, std::int64_t output,
-/// std::int64_t number, double& a, double& b) const
+/// returns false if there is no such product. Inputs: the two that are multiplied. If factors are
+/// computed from elements, Products has, instead of find(), bool read(const In& in, const double*
+/// table, std::int64_t output, std::int64_t number, double& a, double& b) const
 template <class Products>
 struct PartOfSum {
   static constexpr const char* name = Products::name;

@@ -1,5 +1,5 @@
 #pragma once
-// The precisions of operations that store all their tensors alike.
+// The precisions of operations whose tensors all have one type.
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The reason why `operation` ("a sum") has no such precision; nothing for fp64, fp32, bf16 and
-/// fp16. `has`: what it has instead.
+/// The reason why `operation` ("a sum") does not have this precision; nothing for fp64, fp32, bf16
+/// and fp16. `has`: the precisions that it has.
 inline std::optional<std::string> why_not_plain(
     Precision precision, const char* operation,
     const char* has = "it has fp64, fp32, bf16 and fp16") {
@@ -21,7 +21,8 @@ inline std::optional<std::string> why_not_plain(
   return fmt::format("{} has no {} ({}).", operation, name(precision), has);
 }
 
-/// The same, where tensors of one type alone take part: "pooling has no int8 (…). Use fp32.".
+/// The same for operations whose tensors must all have one type: "pooling has no int8 (…). Use
+/// fp32.".
 inline std::optional<std::string> why_not_stored_alike(Precision precision, const char* operation) {
   if (precision == Precision::tf32)
     return fmt::format("{} multiplies no matrices (tf32 is a precision of those). Use fp32.",

@@ -75,8 +75,8 @@ std::vector<std::int64_t> choose_elements(const std::vector<std::int64_t>& exten
     chosen.push_back(offset(at));
   }
   tidy();
-  // Every mark of every dimension, the other coordinates at marks or anywhere, until marks have
-  // half of the sample.
+  // Every mark of every dimension, until marks make up half of the sample. The other coordinates
+  // are marks or random.
   const std::size_t for_marks = std::max(most / 2, std::min<std::size_t>(most, 64));
   for (int round = 0; chosen.size() < for_marks && round < 64; ++round) {
     for (std::size_t d = 0; d < at.size(); ++d)
@@ -92,7 +92,8 @@ std::vector<std::int64_t> choose_elements(const std::vector<std::int64_t>& exten
       }
     tidy();
   }
-  // Anywhere. A sample near the whole would draw doubles for long: it then stays a little smaller.
+  // Random elements. If the sample is nearly as large as the output, drawing the last distinct ones
+  // would take long; the sample then stays a little smaller.
   for (int round = 0; chosen.size() < most && round < 16; ++round) {
     for (std::size_t missing = most - chosen.size(); missing > 0; --missing)
       chosen.push_back(random.below(all));

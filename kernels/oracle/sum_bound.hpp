@@ -8,16 +8,17 @@
 
 namespace assay::sums {
 
-/// A value before it is rounded to its type, and how far an implementation may be from it.
+/// A value before it is rounded to its type, and the largest error that an implementation may have.
 struct Approximate {
   double value = 0, error = 0;
 };
 
-/// Units in the last place that an implementation's exp and log may be wrong by.
+/// The error of an implementation's exp and log, at most, in units in the last place.
 inline constexpr double of_functions = 8;
 
-/// The largest error of rounding a number of this magnitude to the nearest of a type with the unit
-/// roundoff u: half the distance of the type's numbers there, u 2^floor(log2 size).
+/// The largest error of rounding a number of this magnitude to the nearest number of a type with
+/// the unit roundoff u. It is half the distance between the type's numbers there: u 2^floor(log2
+/// size).
 ASSAY_ITEM double half_step(double u, double size) {
   std::uint64_t bits = 0;
   memcpy(&bits, &size, sizeof bits);
@@ -27,12 +28,12 @@ ASSAY_ITEM double half_step(double u, double size) {
   return u * power;
 }
 
-/// Equal terms that an implementation may add one after the other. Their rounding errors are equal,
-/// too, where they are added to sums of one binade.
+/// Number of equal terms that an implementation may add one after the other. If they are added to
+/// sums within one binade, their rounding errors are equal, too.
 inline constexpr double longest_equal_chain = 361;
 
-/// Most of the error of a sum of m equal terms, or of some equal ones and zeros; random ones are
-/// neither. docs/method-norm.md derives it.
+/// Largest error of a sum of m equal terms, or of equal terms and zeros; 0 for random terms, which
+/// are never equal. docs/method-norm.md derives it.
 ASSAY_ITEM double error_of_equal(double m, double absolute, bool random, double u) {
   const double chain = m < longest_equal_chain ? m : longest_equal_chain;
   return random ? 0 : u * chain / 3 * absolute;
@@ -44,8 +45,8 @@ inline constexpr double u_tf32 = 0x1p-10;
 /// Standard deviation of the relative error of a product of two such operands (method-conv.md).
 inline constexpr double tf32_deviation = 0.76 * u_tf32;
 
-/// Numbers below it are subnormal in fp32 and bf16. Processors may read and write them as 0: the
-/// instructions of AMX and AVX-512 for products of bf16 always do.
+/// Numbers below it are subnormal in fp32 and bf16. Processors may read and write them as 0; the
+/// AMX and AVX-512 instructions for bf16 products always do.
 inline constexpr double least_normal = 0x1p-126;
 ASSAY_ITEM bool is_subnormal(double value) { return std::fabs(value) < least_normal; }
 
@@ -61,19 +62,19 @@ struct Terms {
 
 struct SumBound {
   bool exact = false;                 ///< integer arithmetic
-  double u = 0, u_out = 0, tiny = 0;  ///< accumulator, output type, and half the distance of the
-                                      ///< output's where results are below the normal numbers
+  double u = 0, u_out = 0, tiny = 0;  ///< of the accumulator; of the output type; half the distance
+                                      ///< of the output type's subnormal numbers
   double deviations = 0, norm_deviations = 0;
-  /// The same of sums of independent errors, whose tail is light.
+  /// The same for sums of independent errors, whose distribution has light tails.
   double gaussian = 0, norm_gaussian = 0;
   bool rounds_operands = false;  ///< to tf32, before they are multiplied
   bool truncates = false;        ///< the accumulator drops digits instead of rounding
   double at_once = 0;            ///< products that a truncating accumulator adds at once
   double parts = 0;              ///< partial_sums; 0: sums are not split
 
-  /// The expected value with bounds that include the rounding of the result itself. In the norm it
-  /// has its certain bound, since one element may be nearly all of the norm. `most`, `typical`:
-  /// largest and typical error before it is rounded.
+  /// The expected value with bounds that include the rounding of the result itself. The norm
+  /// includes the rounding with its certain bound, because one element may be nearly all of the
+  /// norm. `most`, `typical`: largest and typical error before the rounding.
   ASSAY_ITEM Expected rounded(double value, double most, double typical) const {
     const double size = std::fabs(value), least = size + most > 0 ? tiny : 0;
     return {value, most + u_out * (size + most) + least,
@@ -86,7 +87,8 @@ struct SumBound {
     double most = 0, typical = 0;
     add_sum(terms, k, most, typical);
     if (parts > 1) {
-      // The number of parts is not known: the bounds are largest at one, or at the most.
+      // The number of parts is unknown. The bounds are largest at one part or at the largest
+      // number, so both are tried.
       double most_of_parts = 0, typical_of_parts = 0;
       add_sum(terms, std::ceil(k / parts), most_of_parts, typical_of_parts);
       add_parts(terms, most_of_parts, typical_of_parts);
@@ -101,7 +103,7 @@ struct SumBound {
     return rounded(terms.value, most, typical);
   }
 
-  /// The same of a plane's elements; those of a network may be equal.
+  /// The same for elements of a plane; those of a network may be equal.
   ASSAY_ITEM Expected of_plane(const Terms& terms, bool random) const {
     Expected all = expected(terms);
     const double equal =
@@ -116,11 +118,12 @@ struct SumBound {
   ASSAY_ITEM static double take_smaller(double a, double b) { return b < a ? b : a; }
   ASSAY_ITEM static double take_larger(double a, double b) { return b > a ? b : a; }
 
-  /// The errors of sums of k products each, which the terms are together.
+  /// The errors of sums of k products each; `terms` is their total.
   ASSAY_ITEM void add_sum(const Terms& terms, double k, double& most, double& typical) const {
     const double deviation = u * std::sqrt((k + 3) / 6 * terms.squares);
     if (truncates) {
-      // At most k + k/4 errors of 2u each, all towards zero; the walk's mean sets the probable one.
+      // At most k + k/4 errors of 2u each, all towards zero; the mean of the random walk gives the
+      // probable error.
       const double norm = std::sqrt(terms.squares),
                    drift = u * std::ceil(k / at_once) / std::sqrt(3.0) * norm;
       const double never_more = 3 * k * u * terms.absolute;
@@ -135,9 +138,9 @@ struct SumBound {
     typical += take_smaller(certain, norm_deviations * deviation);
   }
 
-  /// Each part is rounded, then each sum of parts, of which half the squares are there in the mean.
-  /// These sums walk to the value, which is known: a straight line and a bridge, whose squares have
-  /// a lighter tail than a walk's.
+  /// Each part is rounded, then each sum of parts, whose mean square is half of the final one's.
+  /// The sums of parts walk to a known value. This walk is a straight line plus a bridge, and the
+  /// squares of a bridge have a lighter tail than those of a free walk.
   ASSAY_ITEM void add_parts(const Terms& terms, double& most, double& typical) const {
     const double walk = std::sqrt((parts / 2 + 1) / 3 * terms.squares),
                  line = std::sqrt((parts / 3 + 0.5) / 3) * std::fabs(terms.value),

@@ -11,7 +11,8 @@ namespace {
 /// A check fails a correct implementation at most this often.
 constexpr double false_alarm = 1e-9;
 
-/// The tail of a sum of k products of integers uniform in [-m, m]: that it exceeds `limit`.
+/// The tail of a sum of k products of integers uniform in [-m, m]: the logarithm of the probability
+/// that it exceeds `limit`.
 double tail(double k, double m, double limit) {
   if (k * m * m <= limit) return -std::numeric_limits<double>::infinity();
   const double mean_square = m * (m + 1) / 3;
@@ -115,8 +116,8 @@ double log_tail(double count, double mean_square, double largest, double limit) 
 int exact_magnitude(Precision precision, const Execution& execution, DataType in, double k,
                     double scale, double added) {
   const DataType out = format(precision).output;
-  // Sums stay below what the accumulator holds exactly, and results below what an fp32 or fp64
-  // output does.
+  // Sums stay within the integers that the accumulator holds exactly, and results within those of
+  // an fp32 or fp64 output.
   double held = precision == Precision::int8
                     ? std::ldexp(1, execution.accumulate == name(DataType::fp32) ? 24 : 31) - 1
                     : 1 / ErrorModel::accumulator_roundoff(precision, execution);
@@ -135,8 +136,8 @@ int exact_magnitude(Precision precision, const Execution& execution, DataType in
   if (!(m >= 1)) m = fits(1, held, 0) ? 1 : 0;
   if (m < 1 || (out != DataType::bf16 && out != DataType::fp16)) return static_cast<int>(m);
   // If the outputs can be kept within the integers that a 16-bit type holds, the checksum applies
-  // (10: a margin over what checksum() itself demands of the data); else within the
-  // type's range.
+  // (10: a margin over what checksum() itself requires of the data). Otherwise they are kept within
+  // the range of the type.
   const double exact = std::ldexp(1, significand_bits(out));
   for (int small = static_cast<int>(m); small >= 1; --small)
     if (fits(small, exact, 10)) return small;
@@ -145,17 +146,17 @@ int exact_magnitude(Precision precision, const Execution& execution, DataType in
 }
 
 int full_magnitude(DataType type) {
-  // u8 takes its whole range [0, 255], weights [-63, 63]: on processors without VNNI two u8*s8
-  // products are added in 16 bits (vpmaddubsw), which 2*255*64 would leave no room for rounding
-  // up; beyond it they saturate, by design of the instruction and not by fault of a library. So
-  // all libraries are exact on this data, and must be.
+  // u8 uses its whole range [0, 255], weights only [-63, 63]. Processors without VNNI add two u8*s8
+  // products in 16 bits (vpmaddubsw), where 2*255*64 would leave no room for rounding up. Larger
+  // weights saturate there, which is the design of the instruction and no fault of a library. So
+  // all libraries can compute this data exactly, and must.
   return type == DataType::u8 ? 127 : 63;
 }
 
 double ErrorModel::accumulator_roundoff(Precision precision, const Execution& execution) {
   if (precision == Precision::int8) return 0;
-  // The precision of a row is a promise: an accumulator coarser than the storage is held to the
-  // storage's roundoff.
+  // The precision of a row is a promise: if an accumulator is coarser than the storage, the bound
+  // uses the storage's roundoff.
   const DataType usual = format(precision).accumulator;
   if (is_fp8(precision) && execution.accumulate == truncating_fp22) return u_fp22;
   const double u = unit_roundoff(type_or(execution.accumulate, usual));
@@ -164,8 +165,8 @@ double ErrorModel::accumulator_roundoff(Precision precision, const Execution& ex
 
 namespace {
 
-/// fp16 has subnormal results, to half their distance; those of fp32 and bf16, which no random data
-/// reach but a network's may, become 0 on some processors. int8 is exact.
+/// Half the distance of the subnormal results of fp16. Subnormal results of fp32 and bf16 become 0
+/// on some processors; random data never reach them, but a network's data may. int8 is exact.
 double find_smallest_steps(DataType output) {
   switch (output) {
     case DataType::fp16:
@@ -195,8 +196,8 @@ ErrorModel::ErrorModel(Precision precision, const Execution& execution, std::siz
   rounds_operands = precision == Precision::tf32;
   truncates = drops_digits(precision, execution);
   at_once = is_fp8(precision) ? fp8_products_at_once : products_at_once;
-  // A claim widens the bound by what was derived at most, and where names of kernels or the library
-  // show it.
+  // A claim of split sums widens the bound at most as far as the bound was derived, and only if
+  // kernel names or the library show it.
   if (const auto split = execution.numbers.find(partial_sums);
       split != execution.numbers.end() && size_of(storage(precision)) == 2 &&
       (execution.evidence == "trace" || execution.evidence == "library") &&

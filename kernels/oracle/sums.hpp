@@ -10,8 +10,8 @@
 
 namespace assay::sums {
 
-/// Name of an accumulator (Execution::accumulate) that has the digits of fp32 and truncates, as
-/// tensor cores do. _rz is CUDA's suffix for rounding towards zero.
+/// Name of an accumulator (Execution::accumulate) with the digits of fp32 that truncates, as tensor
+/// cores do. _rz is CUDA's suffix for rounding towards zero.
 inline constexpr const char* truncating_fp32 = "fp32_rz";
 
 /// Name of the accumulator of products of 8-bit floating types: 14 significant bits and the
@@ -19,34 +19,36 @@ inline constexpr const char* truncating_fp32 = "fp32_rz";
 inline constexpr const char* truncating_fp22 = "fp22_rz";
 inline constexpr double u_fp22 = 0x1p-14;
 
-/// The number of Execution that says into how many parts sums are split, about, which are stored
-/// and added in 16 bits (Execution::accumulate); the sum of a part is that of a tensor core.
+/// The number that Execution reports for sums that are split: about how many parts, which are
+/// stored and added in 16 bits (Execution::accumulate). A tensor core computes the sum of each
+/// part.
 inline constexpr const char* partial_sums = "partial_sums";
-/// More parts than these widen no bound.
+/// More parts than these do not widen the bounds further.
 inline constexpr double most_parts = 32;
 
 /// Approximate relative 2-norm error of sums of products whose two operands were rounded to tf32
-/// (each by at most u = 2^-11; for uniform significands the root mean square is 0.43 u). An fp32
-/// result with a larger bound of the norm could not be told from tf32 arithmetic.
+/// (each by at most u = 2^-11; for uniform significands the root mean square is 0.43 u). With a
+/// larger bound of the norm, fp32 results could not be distinguished from tf32 results.
 inline constexpr double error_of_tf32 = 3e-4;
 /// Oracle::widest_norm_bound of sums of products.
 double widest_norm_bound(Precision precision);
 
-/// Logarithm of a probability that counts as zero: exp(-60) = 1e-26, for any number of outputs and
-/// partial sums.
+/// Logarithm of a probability that counts as zero for any number of outputs and partial sums:
+/// exp(-60) = 1e-26.
 inline constexpr double never = -60;
 
-/// The terms of data that are not random (Values::random), such as those of a network. A partial
-/// sum of K products may be as large as all magnitudes together, so the variance of a sum's
-/// rounding errors is at most (u^2 / 3) K ||ab||_1^2; for random data it is (u^2 / 6) K ||ab||_2^2.
+/// For terms that are not random (Values::random), such as those of a network: A partial sum of K
+/// products may be as large as the sum of all magnitudes, so the variance of a sum's rounding
+/// errors is at most (u^2 / 3) K ||ab||_1^2; for random data it is (u^2 / 6) K ||ab||_2^2.
 inline Terms of_any_data(Terms terms) {
   terms.squares = 2 * terms.absolute * terms.absolute;
   return terms;
 }
 
-/// A sum may lose this where subnormal numbers become 0: the products of such factors, and each
-/// other product, or the sum that it is added to. Nothing of types whose products cannot become so
-/// small (fp16), or whose subnormal numbers are kept (fp64). Random data have no such products.
+/// The part of a sum that may be lost if subnormal numbers become 0: the products of such factors,
+/// and each other product or the sum to which it is added. 0 for types whose products cannot become
+/// so small (fp16), or whose subnormal numbers are preserved (fp64). Random data have no such
+/// products.
 double bound_flushed(Precision precision, const Terms& terms);
 
 /// Sums products. The reference of fp64 problems must be more precise than fp64: `compensated` sums
@@ -55,7 +57,7 @@ double bound_flushed(Precision precision, const Terms& terms);
 /// exact in fp64, whose roundoff is negligible beside theirs.
 class Sum {
  public:
-  /// `random`: of random data, of which no factor is subnormal.
+  /// `random`: the data are random, so no factor is subnormal.
   explicit Sum(bool compensated, bool random = true) : compensated_(compensated), random_(random) {}
   void add(const double* a, const double* b, std::int64_t count);
   Terms terms() const { return {sum_ + low_, squares_, absolute_, count_, subnormal_}; }
@@ -85,7 +87,7 @@ int significand_bits(DataType type);
 DataType type_or(const std::string& name_of_type, DataType otherwise);
 
 /// The largest m such that sums of `k` products of integers in [-m, m] are exact in the arithmetic
-/// of `executed`, for inputs of type `in`; 0 if there is none. With `scale` and `added`, the
+/// of `executed`, for inputs of type `in`; 0 if there is no such m. With `scale` and `added`, the
 /// results scale * sum + added * (an integer in [-m, m]) must be exact, too.
 int exact_magnitude(Precision precision, const Execution& execution, DataType in, double k,
                     double scale = 1, double added = 0);
@@ -97,15 +99,15 @@ int full_magnitude(DataType type);
 /// 8-bit ones.
 inline constexpr double products_at_once = 4, fp8_products_at_once = 16;
 
-/// Variance of the error of a sum of `terms` products, over u^2 times their squared norm:
-/// sequential, the worst of all orders; `truncates`: by an accumulator that drops digits.
+/// Variance of the error of a sum of `terms` products, over u^2 times their squared norm. The order
+/// is sequential, the worst of all. `truncates`: the accumulator drops digits.
 double variance_of_sum(double terms, bool truncates);
-/// Standard deviations that the largest of `samples` rounding errors exceeds with the probability
-/// of a false alarm, 1e-9. The error of a running sum is a Gaussian mixture over random walks, with
-/// tail exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
+/// Number of standard deviations that the largest of `samples` rounding errors exceeds with the
+/// probability of a false alarm, 1e-9. The error of a running sum is a Gaussian mixture over random
+/// walks, with tail exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
 double most_deviations(std::size_t samples);
-/// True if the accumulator truncates (truncating_fp32, truncating_fp22). False for fp32 and fp64,
-/// which do not allow it, whatever the backend reports.
+/// True if the accumulator truncates (truncating_fp32, truncating_fp22). fp32 and fp64 problems do
+/// not allow that, so false for them, whatever the backend reports.
 bool drops_digits(Precision precision, const Execution& execution);
 
 /// Error bounds of direct sums in any order.
@@ -115,8 +117,8 @@ class ErrorModel : public SumBound {
   /// larger, and the norm varies less.
   ErrorModel(Precision precision, const Execution& execution, std::size_t samples);
 
-  /// Unit roundoff of the accumulator that `executed` reports, but at most that which the precision
-  /// allows.
+  /// Unit roundoff of the accumulator that `executed` reports, but at most the largest that the
+  /// precision allows.
   static double accumulator_roundoff(Precision precision, const Execution& execution);
 };
 

@@ -20,7 +20,7 @@ struct Pixels {
   std::int64_t classes = 1, plane = 1;
   double u = 0;  ///< of the arithmetic
 
-  /// `x(c)`: the logit of class c. A label that is no class has NaN for its weight.
+  /// `x(c)`: the logit of class c. The weight of an invalid label is NaN.
   template <class X>
   ASSAY_ITEM Pixel pixel(const X& x, double label, const double* weights) const {
     Pixel result;
@@ -43,7 +43,7 @@ struct Pixels {
 
   ASSAY_ITEM Approximate loss(const Pixel& about) const {
     const double apart = about.largest - about.of_label, log = std::log(about.sum);
-    // (largest - x_y) and the logarithm are rounded, their sum and its product with the weight are.
+    // Rounded are: largest - x_y, the logarithm, their sum, and its product with the weight.
     return {about.weight * (log + apart),
             about.weight * (of_sum() + u * (of_functions * log + 3 * (log + apart)))};
   }
@@ -58,10 +58,10 @@ struct Pixels {
   }
 
  private:
-  /// The relative error of exp(-apart): of its argument, which is rounded, and its own.
+  /// The relative error of exp(-apart): the rounding error of its argument, plus its own.
   ASSAY_ITEM double of_exp(double apart) const { return u * (of_functions + apart); }
-  /// The relative error of the softmax' divisor. Its terms are positive, and one far below the
-  /// largest is a small part of it.
+  /// The relative error of the divisor of the softmax. Its terms are positive, and terms far below
+  /// the largest one are a small part of it.
   ASSAY_ITEM double of_sum() const {
     const double count = static_cast<double>(classes);
     return of_exp(1 + std::log(count)) + (count + 1) * u / 2;

@@ -80,7 +80,8 @@ class PixelLossOracle final : public WholeOracle {
     return all;
   }
 
-  /// Reads pixels, whose logits lie apart, in rows of as many pixels as one read is worth.
+  /// Reads the logits of several adjacent pixels at once: the logits of one pixel lie apart, and
+  /// one read costs as much as several values.
   class Logits {
    public:
     Logits(const PixelLossOracle& oracle, const Pixels& pixels, const Inputs& inputs)
@@ -90,7 +91,7 @@ class PixelLossOracle final : public WholeOracle {
           table_(oracle.table(inputs)),
           values_((table_.size() - 1) * at_once),
           of_labels_(at_once) {}
-    /// `pixel` of all samples.
+    /// Pixel `pixel`, counted over all samples.
     const Pixel& at(std::int64_t pixel) {
       const std::int64_t n = pixel / pixels_.plane, p = pixel % pixels_.plane;
       const std::int64_t block = p / at_once * at_once;
@@ -102,7 +103,7 @@ class PixelLossOracle final : public WholeOracle {
       pixel_ = pixels_.pixel([this](std::int64_t c) { return logit(c); }, label, &table_[1]);
       return pixel_;
     }
-    /// A logit of the last pixel.
+    /// A logit of the pixel that at() returned last.
     double logit(std::int64_t c) const { return values_[place(c) * at_once + column_]; }
     /// The common factor of all gradients.
     double factor() const { return table_[0]; }
@@ -132,7 +133,7 @@ class PixelLossOracle final : public WholeOracle {
     std::vector<double> confusion;
   };
 
-  /// Sums over all pixels, which are made once for the same inputs.
+  /// Sums over all pixels, computed once for the same inputs.
   const Totals& totals(const Inputs& inputs, const Pixels& pixels) const {
     std::vector<double> key = sums::fingerprint(problem_.tensors(), inputs);
     key.push_back(pixels.u);
@@ -163,7 +164,7 @@ class PixelLossOracle final : public WholeOracle {
     }
   }
 
-  /// False where the device has not the code.
+  /// False if the device lacks the code.
   bool totals_there(const Inputs& inputs, const Pixels& pixels) const {
     if (prover_ == nullptr) return false;
     const std::size_t samples = totals_.losses.size();

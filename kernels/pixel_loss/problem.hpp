@@ -1,7 +1,7 @@
 #pragma once
 // Softmax cross-entropy of every pixel of an image, weighted by class, as networks for segmentation
 // use it (T. Kurth et al., Exascale Deep Learning for Climate Analytics, SC18, arXiv:1810.01993,
-// section V-B), with its gradients and the counts of which intersection over union is made.
+// section V-B), with its gradients, and the counts from which intersection over union is computed.
 //
 // For pixel p of sample n, with x = logits[n, :, p], label y = labels[n, p] in [0, classes):
 //   q_c = exp(x_c) / sum_k exp(x_k)

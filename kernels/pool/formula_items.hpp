@@ -35,15 +35,15 @@ struct Pool {
   bool max = false, exact = false;
   bool random = false;  ///< the terms of sums are
 
-  /// Adds a term to the sum of an output, with the error of a division where it is a mean's part.
+  /// Adds a term to the sum of an output; a mean also has the error of a division.
   ASSAY_ITEM void add(sums::Terms& to, double term) const {
     to.value += term;
     to.absolute += std::fabs(term);
-    // Sums of others than random terms are only known to be within all magnitudes.
+    // If terms are not random, partial sums are only known to be within the sum of all magnitudes.
     to.squares = random ? to.squares + term * term : 2 * to.absolute * to.absolute;
     to.count += to.count == 0 && !max ? 3 : 1;
   }
-  /// One term is a copy.
+  /// A single term is copied exactly.
   ASSAY_ITEM Expected expected(const sums::Terms& terms) const {
     return exact || terms.count <= 1 ? Expected{terms.value, 0, 0} : bound.of_plane(terms, random);
   }

@@ -13,7 +13,8 @@
 namespace assay {
 namespace {
 
-/// The largest integers of the exact pass: few are equal in one window.
+/// The largest integers of the exact pass: the range is wide enough that few elements of a window
+/// are equal.
 constexpr double largest_integer = 1024;
 
 class PoolOracle final : public WholeOracle {
@@ -21,7 +22,7 @@ class PoolOracle final : public WholeOracle {
   explicit PoolOracle(const PoolProblem& problem) : problem_(problem) {}
 
   int exact_magnitude(const Execution& execution) const override {
-    // The mean of integers is no integer.
+    // The mean of integers need not be an integer.
     if (problem_.mode() == PoolMode::average) return 0;
     const PoolShape& s = problem_.shape();
     const double windows =
@@ -54,7 +55,7 @@ class PoolOracle final : public WholeOracle {
   std::optional<ElementFormula> formula(const TensorSpec& output, const Inputs& inputs,
                                         const Execution& execution, bool exact) const override {
     const pool::Pool all = settings(output, inputs, execution, exact);
-    // Means have no src in the backward pass, whose code does not read it.
+    // The backward pass of means has no src, and its code does not read it.
     if (backward())
       return make_formula(pool::DiffSrc{all}, {max() ? "src" : "diff_dst", "diff_dst"});
     return make_formula(pool::Dst{all}, {"src"});

@@ -16,7 +16,7 @@ struct Axis {
   std::int64_t in, out, taps, step, padding;
 };
 
-/// The end of the windows that begin within the padding: as many as fit, the last one whole.
+/// The number of windows within the padded input: as many whole ones as fit.
 std::int64_t outputs(const Axis& axis) {
   return (axis.in + 2 * axis.padding - axis.taps) / axis.step + 1;
 }
@@ -94,7 +94,7 @@ std::string to_descriptor(const PoolShape& s) {
   const std::string height = side('h', s.ih, {s.ih, s.oh, s.kh, s.sh, s.ph});
   std::string text = fmt::format("mb{}ic{}{}", s.mb, s.ic, height);
   if (s.iw == s.ih && s.kw == s.kh && s.sw == s.sh && s.pw == s.ph && s.ow == s.oh) return text;
-  // All of the width, so that nothing is taken from the height.
+  // The width has all of its fields, because a missing one would be derived from the height.
   text += fmt::format("iw{}ow{}kw{}sw{}", s.iw, s.ow, s.kw, s.sw);
   if (s.pw != s.ph) text += fmt::format("pw{}", s.pw);
   return text;

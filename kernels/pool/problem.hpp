@@ -30,7 +30,7 @@ struct PoolShape {
   bool operator==(const PoolShape&) const = default;
 };
 
-/// Parses "mb16ic64ih112kh3sh2ph1", as benchdnn does. Defaults: widths as heights, strides 1,
+/// Parses "mb16ic64ih112kh3sh2ph1", as benchdnn does. Defaults: widths equal to heights, strides 1,
 /// padding 0, output size floor((ih + 2 ph - kh) / sh) + 1. Another output size (oh, ow) is valid
 /// if no window is completely outside src. InputError names the field.
 PoolShape parse_pool(const std::string& descriptor);

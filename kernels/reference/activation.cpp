@@ -44,7 +44,7 @@ class PlainActivation final : public PlainOperation {
     return z;
   }
 
-  /// The derivative is by y = dst; for gelu by y = src + bias.
+  /// The derivative is computed from y = dst; for gelu from y = src + bias.
   double derivative(double y) const {
     switch (problem_.function()) {
       case ActivationFunction::identity:

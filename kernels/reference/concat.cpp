@@ -7,7 +7,8 @@
 namespace assay::reference {
 namespace {
 
-/// The channels of a joined tensor in an image are one run of elements there and in the whole.
+/// In an image, the channels of a joined tensor are one run of elements, both in this tensor and in
+/// the whole.
 class PlainConcat final : public PlainOperation {
  public:
   PlainConcat(const ConcatProblem& problem, int threads)

@@ -14,8 +14,8 @@
 namespace assay::reference {
 namespace {
 
-/// Tensors are decoded plane by plane; a block of channels shares each decoded plane: as many as 4
-/// MiB of sums allow.
+/// Tensors are decoded plane by plane, and a block of channels shares each decoded plane. Its size:
+/// as many channels as fit 4 MiB of sums.
 std::int64_t channels_at_once(std::size_t plane) {
   return std::clamp<std::int64_t>((std::int64_t{1} << 19) / static_cast<std::int64_t>(plane), 1,
                                   16);
@@ -60,7 +60,8 @@ class DirectConvolution final : public PlainOperation {
     other_ = direction_ == ConvDirection::bwd_weights ? in_ : 0;
     sums_ = widest * static_cast<std::size_t>(block_);
     scratch_.resize(static_cast<std::size_t>(threads_));
-    // The runner allocates it, after it has seen that there is enough memory for everything.
+    // The runner allocates the workspace, after it has checked that there is enough memory for
+    // everything.
     execution_.workspace_bytes = scratch_.size() * scratch_values() * sizeof(double);
     arguments_.push_back(bytes_tensor("scratchpad", Role::workspace, execution_.workspace_bytes));
     execution_.implementation = "direct loop";

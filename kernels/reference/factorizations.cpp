@@ -55,7 +55,7 @@ class Eigh final : public Factorization {
       : Factorization(problem, threads, "SelfAdjointEigenSolver") {}
 
   void run(Stream&) override {
-    // It reads the lower triangle alone.
+    // It reads only the lower triangle.
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(read_rows(0, 0, shape_.d));
     if (solver.info() != Eigen::Success)
       throw CaseError("Eigen computed no eigenvectors (its iteration did not converge).");
@@ -64,7 +64,7 @@ class Eigh final : public Factorization {
   }
 };
 
-/// The triangle of the rows so far is factorized again with each further block of rows.
+/// The triangle of the rows so far is factorized again together with each further block of rows.
 class Qr final : public Factorization {
  public:
   Qr(const LinalgProblem& problem, int threads)

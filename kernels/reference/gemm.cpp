@@ -11,7 +11,7 @@
 namespace assay::reference {
 namespace {
 
-/// Columns of C that share each column of op(A) that is decoded.
+/// Columns of C that share each decoded column of op(A).
 constexpr std::int64_t columns_at_once = 16;
 
 class PlainGemm final : public PlainOperation {

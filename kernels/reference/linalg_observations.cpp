@@ -10,7 +10,7 @@
 namespace assay::reference {
 namespace {
 
-/// Shows every observation to every kernel in the same way: `Sums` of a thread are added up.
+/// Passes each observation to the kernel, and adds up the `sums` of all threads.
 class PlainSums : public PlainOperation {
  public:
   PlainSums(const LinalgProblem& problem, int threads, std::size_t sums)
@@ -38,7 +38,7 @@ class PlainSums : public PlainOperation {
   }
 
  protected:
-  /// Reads what all observations need.
+  /// Reads the data that all observations need.
   virtual void begin() {}
   virtual void add(std::int64_t i, const std::vector<double>& row, std::vector<double>& sums) = 0;
   virtual void end(const std::vector<double>& sums) = 0;

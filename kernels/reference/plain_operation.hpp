@@ -15,7 +15,7 @@
 
 namespace assay::reference {
 
-/// Decodes what it reads of the arguments to fp64, and rounds once what it writes.
+/// Decodes arguments to fp64 when it reads them, and rounds results once when it writes them.
 class PlainOperation : public BoundOperation {
  protected:
   template <class P>
@@ -38,7 +38,7 @@ class PlainOperation : public BoundOperation {
     read(argument, first, values);
     return values;
   }
-  /// The same by the argument's name; zeros of an argument that the problem has not.
+  /// The same by the argument's name; zeros if the problem lacks the argument.
   std::vector<double> read(std::string_view name, std::int64_t first, std::int64_t count) const {
     const std::size_t argument = index(name);
     return argument < arguments_.size() ? read(argument, first, count)
@@ -55,7 +55,7 @@ class PlainOperation : public BoundOperation {
     write(argument, first, std::span(&value, 1));
   }
 
-  /// The place of an argument; the number of arguments where the problem has none of this name.
+  /// The index of an argument; the number of arguments if none has this name.
   std::size_t index(std::string_view name) const {
     return place(std::ranges::find(arguments_, name, &TensorSpec::name) - arguments_.begin());
   }
@@ -69,12 +69,12 @@ class PlainOperation : public BoundOperation {
   }
 };
 
-/// Why no plain loop computes with these options; nothing if one does.
+/// Why plain loops do not support these options; nothing if they do.
 std::optional<std::string> why_not_direct(const Options& options);
 /// The same for activations, whose layout can be chosen.
 std::optional<std::string> why_not_nchw(const Options& options);
 
-/// The maker (see Maker) of the operation Own of the problem P.
+/// The maker (see Maker) of the operation Own for the problem P.
 template <class P, class Own, auto why_not = why_not_direct>
 Result<std::unique_ptr<Operation>> make_plain(Device&, const Problem& what, const Options& options,
                                               Communicator&) {

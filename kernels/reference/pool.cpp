@@ -33,8 +33,8 @@ class PlainPool final : public PlainOperation {
   void pool(std::int64_t plane) const {
     const PoolShape& s = problem_.shape();
     const std::size_t last = arguments_.size() - 1;
-    // src of a maximum, both ways, and of a mean forward; the gradient is the input before the
-    // last.
+    // A maximum reads src in both directions, a mean only forward. The gradient is the argument
+    // before the last.
     const std::vector<double> src =
         max_ || !backward_ ? read_plane(0, plane) : std::vector<double>();
     const std::vector<double> diff =

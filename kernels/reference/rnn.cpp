@@ -99,7 +99,7 @@ class ReferenceRnn final : public PlainOperation {
     write_one(iter, h);
     if (plan_.problem.has_cell_state()) write_one(iter + "_c", c);
   }
-  /// The state that `name` has for each layer and direction, to places of the walks.
+  /// Reads the state `name` of each layer and direction to its place in the walks.
   void read_state(const std::string& name, std::int64_t Walk::*to) {
     double* const gathered = scratch_ + plan_.gathered;
     read(name, gathered);
@@ -149,8 +149,8 @@ class ReferenceRnn final : public PlainOperation {
       }
   }
 
-  /// Functions of one unit: the sums at g become gates; returns the new state. `c`: the cell state
-  /// before; the one after lies a step behind it.
+  /// The functions of one unit. The sums at g become gates. Returns the new state. `c`: the cell
+  /// state before the step; the state after it lies one step further.
   double activate(double* g, std::int64_t H, double h, double* c, double aside) const {
     switch (plan_.shape.cell) {
       case RnnCell::vanilla_relu:

@@ -9,8 +9,7 @@
 
 namespace assay::reference {
 
-/// One layer in one direction: places of its fp64 arrays. Steps are in the order in which they are
-/// walked.
+/// One layer in one direction: places of its fp64 arrays. Steps are in the order of the walk.
 struct Walk {
   std::size_t l = 0;
   std::int64_t d = 0, inputs = 0;

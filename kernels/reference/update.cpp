@@ -53,7 +53,7 @@ class PlainUpdate final : public PlainOperation {
   }
 
  private:
-  /// `step`: what is taken off, without of_velocity.
+  /// `step`: the amount that is subtracted, without of_velocity.
   struct Moved {
     std::vector<double> velocity, second, step;
   };

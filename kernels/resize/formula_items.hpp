@@ -25,7 +25,7 @@ struct Axis {
                        most = (in - 1) * divisor();
     return at < 0 ? 0 : at > most ? most : at;
   }
-  /// The weight of input i in output o, and what the error of the coordinate may add to it.
+  /// The weight of input i in output o, and the largest increase by the error of the coordinate.
   struct Weight {
     double value, more;
   };
@@ -36,15 +36,16 @@ struct Axis {
     if (distance < by) return {static_cast<double>(by - distance) / static_cast<double>(by), more};
     return {0, static_cast<double>(distance - by) < more * static_cast<double>(by) ? more : 0};
   }
-  /// Inputs among which are all that output o reads.
+  /// A range that includes all inputs that output o reads.
   ASSAY_ITEM Range read_by(std::int64_t o) const {
     const std::int64_t i = scaled(o) / divisor();
     return {i < 1 ? 0 : i - 1, i + 3 < in ? i + 3 : in};
   }
-  /// Outputs among which are all that read input i.
+  /// A range that includes all outputs that read input i.
   ASSAY_ITEM Range readers(std::int64_t i) const {
     if (in == 1) return {0, out};
-    // The outputs of inputs about i - 1 and i + 1: i out / in, or i (out - 1) / (in - 1); two more.
+    // From the outputs near input i - 1 to those near i + 1 (output i out / in, or i (out - 1) /
+    // (in - 1)), and two more.
     const std::int64_t steps = aligned ? out - 1 : out, steps_read = aligned ? in - 1 : in,
                        first = (i - 1) * steps / steps_read - 2,
                        last = (i + 2) * steps / steps_read + 3;
@@ -69,13 +70,13 @@ struct Resize {
   ASSAY_ITEM void add(Sum& to, const Axis::Weight& row, const Axis::Weight& column,
                       double value) const {
     const double term = row.value * column.value * value, size = std::fabs(term);
-    // (row + its error) (column + its error) - row column, of which nothing cancels.
+    // (row + its error) (column + its error) - row column, in a form without cancellation.
     to.more +=
         (row.value * column.more + row.more * (column.value + column.more)) * std::fabs(value);
     if (row.value == 0 || column.value == 0) return;
     to.terms.value += term;
     to.terms.absolute += size;
-    // Sums of others than random terms are only known to be within all magnitudes.
+    // If terms are not random, partial sums are only known to be within the sum of all magnitudes.
     to.terms.squares =
         random ? to.terms.squares + term * term : 2 * to.terms.absolute * to.terms.absolute;
     // Two weights, their product and the product with the pixel are rounded.

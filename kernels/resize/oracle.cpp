@@ -13,8 +13,8 @@
 namespace assay {
 namespace {
 
-/// The most roundings of a coordinate that widen a bound: (o + 1/2) in / out - 1/2, computed step
-/// by step, and 1 - w.
+/// The largest number of roundings of a coordinate that widen a bound: (o + 1/2) in / out - 1/2,
+/// computed step by step, and 1 - w.
 constexpr double most_coordinate_roundings = 3;
 
 /// The largest integers of the exact pass.
@@ -24,8 +24,8 @@ class ResizeOracle final : public WholeOracle {
  public:
   explicit ResizeOracle(const ResizeProblem& problem) : problem_(problem) {}
 
-  /// Integers, if all weights are multiples of 2^-bits, and sums of the weights of one output times
-  /// an integer need no more bits than the accumulator has.
+  /// Integers, if all weights are multiples of 2^-bits, and if the sum of an output's weights times
+  /// an integer fits the bits of the accumulator.
   int exact_magnitude(const Execution& execution) const override {
     const resize::Resize all = settings({}, execution, true);
     const bool computed = execution.numbers.contains(coordinate_roundings);
@@ -106,9 +106,9 @@ class ResizeOracle final : public WholeOracle {
             input != inputs.end() && input->second.random()};
   }
 
-  /// Bits behind the point of an axis' weights; -1 where they have no end. All weights of an axis
-  /// of one input are 1. A backend that computes coordinates does so exactly where they and their
-  /// dividends are short, and adds w and 1 - w.
+  /// Fraction bits of an axis' weights; -1 if they are unlimited. All weights of an axis with one
+  /// input are 1. A backend that computes coordinates gets them exactly if they and their dividends
+  /// are short; it also uses both w and 1 - w.
   static int bits(const resize::Axis& axis, bool computed) {
     constexpr std::int64_t exact_in_fp32 = 1 << 24;
     if (axis.in == 1 && !computed) return 0;
@@ -119,7 +119,7 @@ class ResizeOracle final : public WholeOracle {
     return std::has_single_bit(by) ? std::countr_zero(by) : -1;
   }
 
-  /// The largest sum of the weights with which one input is read.
+  /// The largest sum of the weights of one input.
   static double total_weight(const resize::Axis& axis) {
     double most = 1;
     for (std::int64_t i = 0; i < axis.in; ++i) {

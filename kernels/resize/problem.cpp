@@ -20,7 +20,7 @@ const NameTable<ResizeCoordinates>& all_resize_coordinates() {
   return table;
 }
 
-/// Positions on an axis are quotients of integers that need a few bits more than its extent.
+/// Positions on an axis are quotients of integers with a few bits more than its extent.
 constexpr std::int64_t longest_axis = std::int64_t{1} << 24;
 
 }  // namespace

@@ -35,7 +35,7 @@ struct ResizeShape {
   bool operator==(const ResizeShape&) const = default;
 };
 
-/// Parses "mb2ic256ih24iw36oh96ow144". Defaults: widths as heights. InputError names the field.
+/// Parses "mb2ic256ih24iw36oh96ow144". By default widths equal heights. InputError names the field.
 ResizeShape parse_resize(const std::string& descriptor);
 /// The normalised descriptor: parse_resize(to_descriptor(s)) == s.
 std::string to_descriptor(const ResizeShape& shape);
@@ -73,8 +73,8 @@ class ResizeProblem final : public ShapedProblem<ResizeProblem, ResizeShape> {
   ResizeCoordinates coordinates_;
 };
 
-/// The number of Execution that says how many roundings a backend makes in computing a coordinate
-/// in its accumulator's type. 0: weights are quotients of integers, rounded once.
+/// The number that Execution reports for the roundings of a coordinate, if a backend computes it in
+/// the type of its accumulator. 0: weights are quotients of integers, rounded once.
 inline constexpr const char* coordinate_roundings = "coordinate_roundings";
 
 /// The reason why this problem does not exist in its precision; nothing if it does.

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-/// Extents above this are no network, and products of a few of them would leave 64 bits.
+/// No network has larger extents, and products of a few larger ones would exceed 64 bits.
 constexpr std::int64_t largest = std::int64_t{1} << 24;
 
 std::int64_t number(std::string_view text, std::string_view field,
@@ -117,8 +117,8 @@ RnnShape parse_rnn(const std::string& descriptor) {
   shape.directions = std::max<std::int64_t>(shape.directions, 1);
   const std::int64_t joined = shape.directions * shape.hidden;
   if (shape.input == 0) shape.input = shape.layers > 1 ? joined : shape.hidden;
-  // Everything is counted in 64-bit integers: elements, bytes (8 each in the reference), FLOPs. 32
-  // is more than any of them has for a gate of a unit and what it reads.
+  // Elements, bytes (8 each in the reference) and FLOPs are counted in 64-bit integers. No count
+  // has more than 32 of its units for one gate of a unit and one value that it reads.
   const bool by_input = shape.input > joined;
   product({{"32", 32},
            {"gates", shape.biases()},

@@ -1,5 +1,5 @@
 // Products of the fp64 reference, in register blocks of 6 x 2 vectors, for the best instruction set
-// of the processor: the reference of a weight gradient makes 10^12 multiply-adds.
+// of the processor, because the reference of a weight gradient takes 10^12 multiply-adds.
 
 #include "kernels/rnn/gemm.hpp"
 
@@ -21,13 +21,13 @@ constexpr std::int64_t most_lanes = 8;
 using Wide = HWY_CAPPED(double, most_lanes);
 using Narrow = hn::Rebind<float, Wide>;
 
-/// A tile of c that one thread computes has `tallest` rows and `widest` columns at most.
+/// A thread computes tiles of c with at most `tallest` rows and `widest` columns.
 constexpr std::int64_t tallest = 256, widest = 256, narrowest = 32;
-/// Terms that are added together: their part of b stays in the second-level cache.
+/// Terms that are added together, so that their part of b stays in the second-level cache.
 constexpr std::int64_t depth = 128;
 constexpr int rows_at_once = 6;
-/// Distance of one strip from the next in memory: strips that lie a multiple of 4 KiB apart would
-/// take the same lines of the first-level cache.
+/// Padding between strips: strips that are a multiple of 4 KiB apart would compete for the same
+/// lines of the first-level cache.
 constexpr std::int64_t between_strips = 8;
 
 std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -41,9 +41,8 @@ std::int64_t strip_columns() { return 2 * static_cast<std::int64_t>(hn::Lanes(Wi
 /// The distance of one strip from the next.
 std::int64_t strip_distance() { return depth * strip_columns() + between_strips; }
 
-/// Widens b[k][width] to strips of two vectors, [strip][k][columns]. Rows of b are read from one
-/// end to the other, as memory likes it: a step of the recurrence reads every weight for a few
-/// FLOPs.
+/// Widens b[k][width] to strips of two vectors, [strip][k][columns]. Rows of b are read
+/// sequentially, because a step of the recurrence reads every weight for only a few FLOPs.
 template <class T>
 void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t width, double* to) {
   const Wide d;
@@ -62,7 +61,7 @@ void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t width, dou
   }
 }
 
-// Vectors of SVE have no size and cannot be elements of an array: each sum is a variable.
+// Vectors of SVE have no fixed size and cannot be elements of an array, so each sum is a variable.
 #define ASSAY_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
 #define ASSAY_BEGIN(r)                                                          \
   [[maybe_unused]] const double* const a##r = a + std::min(r, kRows - 1) * lda; \
@@ -77,8 +76,8 @@ void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t width, dou
   if constexpr (r < kRows) add(c + r * ldc, s##r##0, s##r##1);
 
 /// c[kRows][width] += a[kRows][k] strip[k][columns], for the columns of a strip. Twelve sums hide
-/// the latency of multiply-adds (eight do not where it is five cycles), and fit with their operands
-/// into 16 registers.
+/// the latency of multiply-adds (eight do not hide five cycles), and fit into 16 registers with
+/// their operands.
 template <int kRows>
 void block(std::int64_t width, std::int64_t k, const double* a, std::int64_t lda,
            const double* strip, double* c, std::int64_t ldc) {
@@ -114,8 +113,8 @@ using Block = void (*)(std::int64_t width, std::int64_t k, const double* a, std:
 constexpr Block blocks[rows_at_once] = {&block<1>, &block<2>, &block<3>,
                                         &block<4>, &block<5>, &block<6>};
 
-/// A tile of c. Each strip stays in the first-level cache while all rows of a are multiplied by it,
-/// in blocks of as many rows as any other, so that none is computed in vain.
+/// A tile of c. Each strip stays in the first-level cache while all rows of a are multiplied by it.
+/// The blocks of rows have equal sizes, so that none has unused rows.
 template <class T>
 void tile(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
           const T* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
@@ -134,8 +133,8 @@ void tile(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::
   }
 }
 
-/// Columns of a result that stay in the first cache while all rows of b are read, and the fewest
-/// that a thread is for.
+/// Columns of a result that stay in the first-level cache while all rows of b are read, and the
+/// smallest number of columns for a thread.
 constexpr std::int64_t narrow_columns = 512, fewest_columns = 64;
 
 /// c[rows][width] += a[rows][4] b[4][width]. `kRows`: 1 or 2.
@@ -167,7 +166,7 @@ void add_four(const double* a, std::int64_t lda, const T* b, std::int64_t ldb, s
         c[r * ldc + j] += a[r * lda + i] * static_cast<double>(b[i * ldb + j]);
 }
 
-/// One or two rows: each row of b is read once from one end to the other, as memory likes it.
+/// For one or two rows: each row of b is read once and sequentially.
 template <int kRows, class T>
 void multiply_few_rows(std::int64_t width, std::int64_t k, const double* a, std::int64_t lda,
                        const T* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
@@ -183,7 +182,7 @@ void multiply_few_rows(std::int64_t width, std::int64_t k, const double* a, std:
 template <class T>
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
              const T* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
-  // Some 0.1 ms: threads that wait for processors of a busy machine take longer to wake.
+  // Less work takes less than about 0.1 ms: waking threads takes longer on a busy machine.
   const bool worthwhile =
       static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > 1e6;
   const std::int64_t threads = omp_get_max_threads();
@@ -197,7 +196,7 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, st
                                                                    c + first, ldc, add);
     return;
   }
-  // Each thread has as many tiles as any other.
+  // All threads have the same number of tiles.
   const std::int64_t down = quotient_up(m, tallest), each = quotient_up(n * down, threads * widest),
                      share = quotient_up(n * down, threads * each),
                      columns = std::min(quotient_up(share, narrowest) * narrowest, widest),

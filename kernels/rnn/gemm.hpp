@@ -5,9 +5,10 @@
 
 namespace assay::recurrent {
 
-/// Number of values from which on several threads are faster than one.
+/// Number of values above which several threads are faster than one.
 constexpr std::int64_t worth_threads = 20000;
-/// Number of cells of a step from which on they are: each takes some 0.1 us for its functions.
+/// Number of cells of a step above which several threads are faster: the functions of a cell take
+/// about 0.1 us.
 constexpr std::int64_t worth_threads_of_cells = 1250;
 
 /// c[m x n] = a[m x k] b[k x n], or c += a b if `add` is true, by OpenMP's threads. All matrices

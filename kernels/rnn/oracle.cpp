@@ -1,4 +1,5 @@
-// The fp64 reference of recurrent networks: which outputs are compared, their values and bounds.
+// The fp64 reference of recurrent networks: the choice of outputs to compare, their values and
+// bounds.
 
 #include <algorithm>
 #include <cmath>
@@ -14,12 +15,13 @@ namespace assay {
 namespace recurrent {
 namespace {
 
-/// sums::error_of_tf32 of gradients through a ReLU, where tf32's errors change the sign of one sum
-/// in 4000: the root of that.
+/// sums::error_of_tf32 for gradients through a ReLU. tf32's errors change the sign of one sum in
+/// 4000, so the relative error of the norm is about the root of 1/4000.
 constexpr double error_of_tf32_at_kinks = 1e-2;
-/// Over the deviation that the model gives, for errors that it takes to be independent and are not.
+/// Factor on the deviation of the model, for errors that the model assumes to be independent
+/// although they are not.
 constexpr double margin = 2;
-/// Budgets of the reference that the weight gradients of a later draw may take.
+/// The weight gradients of a later draw may take this many budgets of the reference.
 constexpr double budgets_of_later_draws = 2000;
 
 bool is_weights(const TensorSpec& spec) {
@@ -46,7 +48,7 @@ class Bounds {
   double u_, tiny_, most_, norm_;
 };
 
-/// It has no checksum: the sum over a state would cost the whole recurrence.
+/// It has no checksum, because the sum over a state would cost the whole recurrence.
 class RnnOracle final : public Oracle {
  public:
   explicit RnnOracle(const RnnProblem& problem) : problem_(problem) {}
@@ -56,13 +58,13 @@ class RnnOracle final : public Oracle {
     return -static_cast<int>(std::lround(std::log2(static_cast<double>(argument.dims[2])) / 2));
   }
 
-  /// Gradients of the results that are zero in a row of the batch make that row's part of weight
-  /// gradients zero: the others' recurrences are all that must be computed.
+  /// If the gradients of the results are zero in a row of the batch, this row contributes zero to
+  /// weight gradients. So only the recurrences of the other rows must be computed.
   std::optional<Values> of_later_draw(const TensorSpec& argument, const Values& values,
                                       double budget, std::uint64_t seed) const override {
     if (!has_weight_gradients() || !argument.name.starts_with("diff_dst")) return std::nullopt;
     const std::int64_t batch = problem_.shape().batch;
-    // The rows that sample() chooses are among them: one seed gives one order of rows.
+    // These rows include those that sample() chooses, because one seed gives one order of rows.
     const auto rows = batch_rows(budgets_of_later_draws * budget, seed);
     if (static_cast<std::int64_t>(rows.size()) == batch) return std::nullopt;
     return values.in_rows(argument.dims.back(), batch, rows);
@@ -132,7 +134,7 @@ class RnnOracle final : public Oracle {
   }
 
  private:
-  /// The bound is derived for up to two roundings, in 16-bit tensors.
+  /// The bound is derived for at most two roundings, in 16-bit tensors.
   int stored_sums(const Execution& execution) const {
     const auto entry = execution.numbers.find(rounds_gate_sums);
     if (entry == execution.numbers.end() || size_of(storage(problem_.precision())) != 2) return 0;
@@ -143,7 +145,7 @@ class RnnOracle final : public Oracle {
            problem_.direction() == RnnDirection::bwd;
   }
 
-  /// Two rows at least; all where the budget allows.
+  /// At least two rows; all if the budget allows them.
   std::vector<std::int64_t> batch_rows(double budget, std::uint64_t seed) const {
     const RnnShape& s = problem_.shape();
     double each = 0;
@@ -163,7 +165,7 @@ class RnnOracle final : public Oracle {
     return {rows.begin(), rows.end()};
   }
 
-  /// The results for one draw of inputs serve all outputs.
+  /// The results for one draw of inputs, used for all outputs.
   void remember(const Inputs& inputs) const {
     std::vector<double> print;
     for (const char* name : {"src_layer", "src_iter", "weights_iter", "bias"})
@@ -183,7 +185,7 @@ class RnnOracle final : public Oracle {
     if (!is_forward(problem_.direction())) known_->rows->backward(true);
   }
 
-  /// `outer`: of the dimensions before the batch, a step or a layer and direction.
+  /// `outer`: index over the dimensions before the batch (a step, or a layer and direction).
   UncertainNumber value(const std::string& name, std::int64_t outer, std::int64_t row,
                         std::int64_t at) const {
     const RnnShape& s = problem_.shape();

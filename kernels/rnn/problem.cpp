@@ -44,7 +44,8 @@ RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direc
   if (!(parse_rnn(text) == shape))
     throw InputError(fmt::format("rnn shape {} is invalid (no descriptor gives it).", text));
   const std::int64_t joined = shape.directions * shape.hidden;
-  // A stack without i has the size of what its layers read, which is not asked of a skipped input.
+  // A descriptor of several layers without i means an input of D*H values. This input is accepted
+  // for a skipped input, too.
   const bool by_default = shape.layers > 1 && shape.input == joined;
   if (skips() && shape.input != shape.hidden && !by_default)
     throw InputError(
@@ -74,8 +75,9 @@ double RnnProblem::flops() const {
   return direction_ == RnnDirection::bwd ? 2 * once : once;
 }
 
-/// True if a run must read or write a tensor of the problem. A backward pass has what its forward
-/// pass saved in place of states and biases, bwd_weights also in place of weights and gradients.
+/// True if a run must read or write a tensor of the problem. A backward pass reads saved values of
+/// its forward pass instead of states and biases; bwd_weights reads them also instead of weights
+/// and gradients.
 bool RnnProblem::is_moved(const TensorSpec& tensor) const {
   if (is_forward(direction_) || tensor.role == Role::output) return true;
   const bool for_weights = direction_ != RnnDirection::bwd_data;
@@ -90,8 +92,8 @@ double RnnProblem::bytes() const {
   for (const TensorSpec& tensor : tensors())
     if (is_moved(tensor)) sum += static_cast<double>(tensor.bytes);
   if (is_forward(direction_)) return sum;
-  // Each unit and step has the gates or their gradients, and the factors of these in gradients of
-  // recurrent weights.
+  // For each unit and step, a run reads the gates or their gradients, and the operands with which
+  // the gradients of recurrent weights multiply them.
   const std::int64_t values = shape_.gates() + (direction_ == RnnDirection::bwd_data ? 0 : 1);
   return sum + static_cast<double>(shape_.layers * shape_.directions * values) *
                    static_cast<double>(shape_.steps * shape_.batch * shape_.hidden) *

@@ -2,8 +2,8 @@
 // Recurrent networks.
 //
 // Extents: T steps, N batch, H hidden size, I input size, L layers, D directions (2 if
-// bidirectional), G gates, B biases (below).
-// Logical layouts, row-major (as oneDNN's tnc, ldnc, ldigo and ldgo):
+// bidirectional), G gates, B biases (below). Logical layouts, row-major (as oneDNN's tnc, ldnc,
+// ldigo and ldgo):
 //   src_layer [T,N,I], src_iter [L,D,N,H], (lstm) src_iter_c [L,D,N,H]
 //   weights_layer [L,D,I,G,H], weights_iter [L,D,H,G,H], bias [L,D,B,H]
 //   dst_layer [T,N,D*H], dst_iter [L,D,N,H], (lstm) dst_iter_c [L,D,N,H]
@@ -15,7 +15,7 @@
 // A backward pass reads what an untimed forward pass has saved (Role::saved). bwd_weights also
 // reads the gradients of the gates, which an untimed bwd_data has saved.
 //
-// Cells (x: input, h: state before the step; s: logistic function; *: element by element):
+// Cells (x: input; h: state before the step; s: logistic function; *: element-wise product):
 //   vanilla_relu, vanilla_tanh   G = 1   h' = act(Wx + Uh + b)
 //   lstm      G = 4: i, f, g, o  i, f, o = s(Wx + Uh + b), g = tanh(…); c' = f*c + i*g;
 //                                h' = o*tanh(c')
@@ -24,14 +24,13 @@
 //                                oneDNN's vanilla_gru)
 //   gru_lbr   G = 3: u, r, o     as gru, but o = tanh(W_o x + b_o + r*(U_o h + b'_o)), "linear
 //                                before reset" (cuDNN's and PyTorch's GRU, oneDNN's lbr_gru)
-// Each gate of a layer and direction has one bias vector (B = G); gru_lbr has b'_o as a fourth
-// (B = 4). The second direction goes from the last step to the first. The states of both directions
-// are concatenated, forward first, in dst_layer and between layers, as in cuDNN and PyTorch; so
-// layers after the first read D*H values.
-// The input `skip` (cuDNN's CUDNN_SKIP_INPUT, used by DeepBench) leaves the first layer without
-// input weights: x is added to the sum of every gate. Then I = H, and weights_layer has L - 1
-// layers (does not exist if L = 1). All layers of weights_layer have the same shape, so linear
-// input with L > 1 needs I = D*H.
+// Each gate of a layer and direction has one bias vector (B = G); gru_lbr has b'_o as a fourth (B =
+// 4). The second direction goes from the last step to the first. The states of both directions are
+// concatenated, forward first, in dst_layer and between layers, as in cuDNN and PyTorch; so layers
+// after the first read D*H values. The input `skip` (cuDNN's CUDNN_SKIP_INPUT, used by DeepBench)
+// leaves the first layer without input weights: x is added to the sum of every gate. Then I = H,
+// and weights_layer has L - 1 layers (does not exist if L = 1). All layers of weights_layer have
+// the same shape, so linear input with L > 1 needs I = D*H.
 
 #include <cstdint>
 #include <memory>
@@ -62,10 +61,11 @@ struct RnnShape {
 };
 
 /// Parses "lstm:1024-64-25" (cell:hidden-batch-steps, as in DeepBench), followed in any order by
-/// "-l2" (layers), "-bi" (bidirectional) and "-i512" (input size; by default H, for several layers
-/// D*H). Or the cell and benchdnn's extents: "lstm:l1t25mb64sic1024slc1024dhc1024dic1024" (slc is
-/// the input size; sic and dic must equal dhc, since projections are not supported). InputError
-/// names the field that is unknown, missing, given twice, zero, negative or too large.
+/// "-l2" (layers), "-bi" (bidirectional) and "-i512" (input size; by default H, or D*H for several
+/// layers). Also parses the cell and benchdnn's extents:
+/// "lstm:l1t25mb64sic1024slc1024dhc1024dic1024" (slc is the input size; sic and dic must equal dhc,
+/// since projections are not supported). InputError names the field that is unknown, missing, given
+/// twice, zero, negative or too large.
 RnnShape parse_rnn(const std::string& descriptor);
 /// The normalised descriptor in the first form: parse_rnn(to_descriptor(s)) == s.
 std::string to_descriptor(const RnnShape& shape);
@@ -98,10 +98,10 @@ class RnnProblem final : public ShapedProblem<RnnProblem, RnnShape> {
   /// results/train/DeepBench_NV_V100.xlsx: 2, 6 and 8 H^2 N T for G = 1, 3 and 4 with a skipped
   /// input.)
   double flops() const override;
-  /// Each operand once, in the type of storage. The operands of a backward pass are the gates that
-  /// its forward pass saved (in bwd_weights their gradients) and, for gradients of weights, the
-  /// saved state before each step; also the outputs, the inputs that gradients of input weights
-  /// multiply, and (not in bwd_weights) weights and diff_dst_*.
+  /// Counts each operand once, in the type of storage. A backward pass has these operands: the
+  /// gates that its forward pass saved (in bwd_weights their gradients); for gradients of weights,
+  /// the saved state before each step, and the inputs; the outputs; and (except in bwd_weights)
+  /// weights and diff_dst_*.
   double bytes() const override;
 
   RnnInput input() const { return input_; }
@@ -128,8 +128,8 @@ class RnnProblem final : public ShapedProblem<RnnProblem, RnnShape> {
   RnnDirection direction_;
 };
 
-/// The number of Execution that says how many sums of a gate (over inputs, over states) are rounded
-/// to 16 bits before its function; none without it.
+/// The number that Execution reports for the sums of a gate (over inputs, over states) that are
+/// rounded to 16 bits before the gate's function. Without it there are none.
 inline constexpr const char* rounds_gate_sums = "gate_sum_roundings";
 
 /// Expected values in fp64 of whole rows of the batch (of weight gradients: of all rows), and error

@@ -10,7 +10,7 @@
 namespace assay::recurrent {
 namespace {
 
-/// Exchanges the order of `blocks` blocks.
+/// Reverses the order of `blocks` blocks.
 void reverse_blocks(std::span<double> values, std::int64_t blocks) {
   const std::int64_t size =
       static_cast<std::int64_t>(values.size()) / std::max<std::int64_t>(blocks, 1);
@@ -20,7 +20,7 @@ void reverse_blocks(std::span<double> values, std::int64_t blocks) {
                      values.begin() + (blocks - 1 - i) * size);
 }
 
-/// 0 where nothing is stored in 16 bits.
+/// 0 if nothing is stored in 16 bits.
 double find_stored_roundoff(Precision precision, bool stores) {
   const DataType type = storage(precision);
   return stores && size_of(type) == 2 ? unit_roundoff(type) : 0;
@@ -146,7 +146,7 @@ void Recurrence::forward(bool wants_output) {
   }
 }
 
-/// The part of the sums that comes from the layer's inputs, for all steps at once.
+/// The contribution of the layer's inputs to the sums, for all steps at once.
 void Recurrence::add_inputs(Walk& walk, std::int64_t layer, std::int64_t direction) {
   const std::int64_t H = shape_.hidden, G = shape_.gates(), T = shape_.steps, R = count_,
                      I = problem_.count_inputs(layer);
@@ -228,8 +228,8 @@ void Recurrence::sum_products(Walk& walk, std::int64_t at, std::int64_t k) {
 void Recurrence::store_sums(const Walk& walk, std::int64_t at, std::int64_t k) {
   const std::int64_t H = shape_.hidden, G = shape_.gates(), R = count_,
                      layer = at / shape_.directions;
-  // A skipped input is exact in 16 bits. The product with the state may be added to the first one
-  // before it is stored: the larger of the two is rounded.
+  // A skipped input is exact in 16 bits. The product with the state may be added to the first
+  // product before it is stored; so the larger of the two possible values counts as rounded.
   const bool multiplied = problem_.find_place(layer) >= 0, of_states = products_.stored_sums > 1;
 #pragma omp parallel for if (R * H > worth_threads_of_cells)
   for (std::int64_t i = 0; i < R * G * H; ++i) {
@@ -266,7 +266,7 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
         walk.h.set(next + i, round_stored(h, u_operands_));
       };
       switch (cell) {
-        case RnnCell::vanilla_relu: {  // keeps the sum: its sign may be uncertain
+        case RnnCell::vanilla_relu: {  // keeps the sum, because its sign may be uncertain
           walk.gates.set(((k * R + r) * G) * H + j, sum(0));
           becomes(rectify(sum(0)));
           break;

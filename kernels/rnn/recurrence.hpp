@@ -28,8 +28,8 @@ struct Parameters {
   Parameters(const RnnProblem& problem, const Inputs& inputs, Prover* prover = nullptr);
 };
 
-/// Gives a vector elements that nothing has written: the threads that write them first get their
-/// memory from the system, gigabytes of long sequences, which one thread would need seconds for.
+/// Leaves the elements of a vector unwritten. The threads that write them first then get their
+/// memory from the system: gigabytes for long sequences, which would take one thread seconds.
 template <class T>
 struct UninitialisedAllocator : std::allocator<T> {
   UninitialisedAllocator() = default;
@@ -76,10 +76,10 @@ struct Walk {
   Field aside;           ///< [k][row][H]; gru: r*h; gru_lbr: U_o h + b'_o, then diff_aside()
   Field diff_h, diff_c;  ///< [row][H]: gradients of the initial state
 
-  /// Gradients of the gates before their functions. A step back reads the gates for the last time,
-  /// so their gradients take their place: long sequences need gigabytes for each.
+  /// Gradients of the gates' sums. The backward step reads the gates for the last time, so it
+  /// overwrites them with their gradients: long sequences need gigabytes for each.
   const Field& diff() const { return gates; }
-  /// gru_lbr: gradient of U_o h + b'_o.
+  /// gru_lbr: the gradient of U_o h + b'_o.
   const Field& diff_aside() const { return aside; }
 };
 
@@ -88,7 +88,7 @@ class Recurrence {
   /// `rows`: indices of rows of the batch. `inputs` have the names of RnnProblem::tensors().
   Recurrence(const RnnProblem& problem, const Parameters& parameters, const Inputs& inputs,
              const Products& products, std::vector<std::int64_t> rows);
-  /// Takes other rows, in the memory of those before.
+  /// Switches to other rows, in the same memory.
   void select(std::vector<std::int64_t> rows);
   /// `wants_output`: also read_by(L).
   void forward(bool wants_output);
@@ -115,9 +115,10 @@ class Recurrence {
   void forward(std::int64_t layer, std::int64_t direction);
   void add_inputs(Walk& walk, std::int64_t layer, std::int64_t direction);
   void forward_step(Walk& walk, std::int64_t at, std::int64_t k);
-  /// Makes sums_, the sums of products of a step's gates, and gru_lbr's `aside`.
+  /// Computes sums_, the sums of products of a step's gates, and gru_lbr's `aside`.
   void sum_products(Walk& walk, std::int64_t at, std::int64_t k);
-  /// Adds to sums_ (and product_) that each product was rounded to 16 bits before they were added.
+  /// Adds to sums_ (and product_) the errors of rounding each product to 16 bits before the
+  /// addition.
   void store_sums(const Walk& walk, std::int64_t at, std::int64_t k);
   void finish_gru(Walk& walk, std::int64_t at, std::int64_t k);
   void backward(std::int64_t layer, std::int64_t direction, const Field& above);

@@ -10,19 +10,19 @@
 namespace assay::recurrent {
 namespace {
 
-/// Multiply-adds of the compared rows of one matrix, and elements of them, at most.
+/// Most multiply-adds of the compared rows of one matrix, and most of their elements.
 constexpr double most_work = 4e10, most_elements = 2e6;
 /// Columns whose variances a thread adds up together.
 constexpr std::int64_t columns_at_once = 64;
-/// Terms whose operands a thread reads together: few pages.
+/// Terms whose operands a thread reads together: they are in few pages.
 constexpr std::int64_t terms_at_once = 64;
-/// States of the batch rows that are computed together.
+/// Bytes of the states of batch rows that are computed together, at most.
 constexpr double most_bytes = 8e9;
-/// Part of the memory that is left that they may take.
+/// The part of the available memory that these states may take.
 constexpr double part_of_memory = 0.25;
 
-/// The factors of the gradients of gates [first, last): the states before each step, r*h, or the
-/// inputs; and the place of those gradients.
+/// The operands of the gradients of gates [first, last): the states before each step, r*h, or the
+/// inputs; and those gradients.
 struct Part {
   const Field* operands;  ///< [k][row][width], or in order of time
   std::int64_t width;
@@ -32,7 +32,7 @@ struct Part {
   std::int64_t diff_columns;
 };
 
-/// The part of one gradient that some rows of the batch contribute.
+/// The contribution of some rows of the batch to one gradient.
 class Contribution {
  public:
   Contribution(const Recurrence& some, const RnnShape& shape, std::int64_t direction,
@@ -129,8 +129,8 @@ void add_bias(double rounding, const Field& diff, std::int64_t columns, std::int
       }
 }
 
-/// Adds what some rows of the batch contribute to one layer and direction. `rounding`: variance of
-/// a sum over its squared norm.
+/// Adds the contribution of some rows of the batch to one layer and direction. `rounding`: variance
+/// of a sum over its squared norm.
 void add_rows(const RnnProblem& problem, const Recurrence& some, std::int64_t l, std::int64_t d,
               std::size_t at, double rounding, WeightGradients& all) {
   const RnnShape& s = problem.shape();
@@ -165,7 +165,8 @@ std::vector<std::int64_t> choose_compared_rows(const RnnProblem& problem, std::i
 
 std::int64_t rows_in_memory(const RnnProblem& problem) {
   const RnnShape& s = problem.shape();
-  // Gates, two kinds of states, and what arrives from above; of a stack also what goes below.
+  // Gates, two kinds of states, and the gradients from above; in a stack of layers also those to
+  // the layer below.
   const std::int64_t of_walks = s.layers * s.directions * (s.gates() + 3) * s.hidden,
                      below = s.layers > 1 ? s.directions * s.hidden : 0;
   const double row_bytes = sizeof(UncertainNumber) * static_cast<double>(s.steps) *

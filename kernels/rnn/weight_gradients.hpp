@@ -7,8 +7,8 @@
 
 namespace assay::recurrent {
 
-/// Rows of a matrix of weights [rows][columns] whose gradients are compared: all if that is cheap,
-/// else the first and last ones and some in between.
+/// Rows of a matrix of weights [rows][columns] whose gradients are compared: all if that is cheap;
+/// otherwise the first, the last, and some in between.
 std::vector<std::int64_t> choose_compared_rows(const RnnProblem& problem, std::int64_t rows);
 
 /// The gradients of one layer and direction.
@@ -22,11 +22,12 @@ struct WeightGradients {
   std::vector<WeightGradient> layer, iter, bias;  ///< by [layer * D + direction]
 };
 
-/// Rows of the batch whose states fit together into the part of the memory that is for them.
+/// Number of batch rows whose states fit together into their part of the memory.
 std::int64_t rows_in_memory(const RnnProblem& problem);
 
-/// The recurrences of `rows_at_once` rows of the batch are in memory together. `done`: those of
-/// some rows, forward and backward, which serve where only these contribute; or null.
+/// The recurrences of `rows_at_once` rows of the batch are in memory together. `done`: finished
+/// recurrences of some rows, forward and backward; they are used if only these rows contribute. It
+/// may be null.
 WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& parameters,
                                  const Inputs& inputs, const Products& products,
                                  std::int64_t rows_at_once, const Recurrence* done = nullptr);

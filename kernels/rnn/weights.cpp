@@ -13,10 +13,11 @@
 namespace assay::recurrent {
 namespace {
 
-/// Multiply-adds from which on a device computes a product. The host needs about 0.1 ms for as
-/// many; the copies and launches of a small product take half of that.
+/// A device computes products of at least this many multiply-adds. The host needs about 0.1 ms for
+/// as many; copies and launches of a small product take half of that.
 constexpr double worth_device = 1e6;
-/// First and last rows that the host computes of the first product of each shape.
+/// Number of the first and of the last rows that the host also computes, of the first product of
+/// each shape.
 constexpr std::int64_t checked_rows = 2;
 /// Columns that are transposed together: a cache line.
 constexpr std::int64_t columns_of_line = 16;
@@ -91,12 +92,13 @@ void Weights::believe(const KeptProduct& p, std::int64_t first,
     largest = std::max(largest, std::abs(numbers_[place(i)]));
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(expected.size()) / n; ++i) {
     const std::int64_t row = first + i;
-    double size = 0;  // of the largest sum of terms without their signs
+    double size = 0;  // the largest sum of the magnitudes of terms
     for (std::int64_t l = 0; l < k; ++l) size += std::abs(p.a[row * p.lda + l]);
     size *= static_cast<double>(largest);
     for (std::int64_t j = 0; j < n; ++j) {
       const double actual = p.c[row * p.ldc + j], wanted = expected[place(i * n + j)];
-      // Two orders of k terms and what c held before: each addition rounds by 2^-53 of a sum.
+      // Two orders of summation of k terms and the previous c: each addition rounds by 2^-53 of a
+      // sum.
       if (!(std::abs(actual - wanted) <=
             0x1p-52 * static_cast<double>(k + 1) * (2 * size + std::abs(wanted))))
         throw CaseError(fmt::format(

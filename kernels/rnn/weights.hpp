@@ -1,6 +1,6 @@
 #pragma once
-// A matrix of weights in the reference of recurrent networks, which every step multiplies: the
-// device does that where it has a copy and the product is large enough.
+// A matrix of weights in the reference of recurrent networks, which every step multiplies. The
+// device multiplies it if it has a copy and the product is large enough.
 
 #include <cstdint>
 #include <memory>
@@ -22,15 +22,15 @@ class Weights {
   std::int64_t width(const KeptProduct& p) const { return p.transposed ? rows_ : p.count; }
   void on_host(const KeptProduct& product) const;
   bool on_device(const KeptProduct& product) const;
-  /// Rows [first, first + count) of the product, by the host, where c is not written.
+  /// Computes rows [first, first + count) of the product on the host. Does not write c.
   std::vector<double> some_rows(KeptProduct product, std::int64_t first, std::int64_t count) const;
-  /// CaseError if the rows of the product from `first` on are others.
+  /// CaseError if the rows of the product from `first` on differ from the expected ones.
   void believe(const KeptProduct& product, std::int64_t first,
                const std::vector<double>& expected) const;
 
   std::int64_t rows_ = 0, columns_ = 0;
   std::vector<float> numbers_;
-  mutable std::vector<float> transposed_;  ///< made when the host first multiplies it
+  mutable std::vector<float> transposed_;  ///< created when the host first multiplies it
   Prover* prover_ = nullptr;
   std::unique_ptr<KeptMatrix> kept_;
 };

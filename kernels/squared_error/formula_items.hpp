@@ -21,7 +21,7 @@ struct DiffOutputs {
 };
 
 /// Sums of products over the features of a sample: [kind, samples]. Inputs as above. Deviations are
-/// from the first number of a sample, so that equal numbers have none.
+/// differences from the first number of a sample, so that equal numbers have none.
 struct Products {
   static constexpr const char* name = "squared error part of a sum";
   enum Kind : std::int64_t {

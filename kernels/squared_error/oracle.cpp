@@ -44,8 +44,8 @@ class SquaredErrorOracle final : public WholeOracle {
   struct Sample {
     Approximate loss, correlation;
   };
-  /// The sum of the squares of the deviations of a sample's numbers from their mean, and how far
-  /// the mean may be wrong.
+  /// The sum of the squared deviations of a sample's numbers from their mean, and the largest error
+  /// of the mean.
   struct Deviations {
     double squares = 0, mean_error = 0;
   };
@@ -66,8 +66,9 @@ class SquaredErrorOracle final : public WholeOracle {
             static_cast<double>(samples)};
   }
 
-  /// A mean that is wrong by e adds n e^2 to a sum of squares, and n e e' to one of products. By
-  /// Cauchy and Schwarz the magnitudes of all products are at most the root of both squares.
+  /// An error e of a mean adds n e^2 to a sum of squares, and errors e and e' add n e e' to a sum
+  /// of products. By Cauchy-Schwarz, the sum of the magnitudes of the products is at most the root
+  /// of the product of both sums of squares.
   static Approximate correlation(double n, const Deviations& dx, const Deviations& dt,
                                  double products) {
     if (dx.squares == 0 || dt.squares == 0) return {};
@@ -78,7 +79,7 @@ class SquaredErrorOracle final : public WholeOracle {
             2 * (n + 8) * sums::u_fp64 + std::sqrt(of_x * of_t) + (of_x + of_t) / 2};
   }
 
-  /// Sums over a sample, which are made once for the same inputs.
+  /// Sums over a sample, computed once for the same inputs.
   const std::vector<Sample>& samples(const Inputs& inputs) const {
     std::vector<double> key = sums::fingerprint(problem_.tensors(), inputs);
     if (key == key_) return samples_;
@@ -104,7 +105,8 @@ class SquaredErrorOracle final : public WholeOracle {
     return samples_;
   }
 
-  /// Three kinds of sums from `first` on, [kind, samples]: of the device where it has the code.
+  /// Three kinds of sums from `first` on, [kind, samples]. The device computes them if it has the
+  /// code.
   std::vector<sums::Terms> sum(const Inputs& inputs, Products::Kind first,
                                const std::vector<double>& table) const {
     const auto [samples, features] = problem_.shape();

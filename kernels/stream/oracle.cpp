@@ -11,11 +11,11 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t most_checked = 1
-                                      << 16;  // of an array; the checksum of integers sees the rest
+constexpr std::int64_t most_checked = 1 << 16;  // elements of an array; the checksum of integers
+                                                // covers the rest
 constexpr std::int64_t block = 1 << 14;
 
-/// Sums of a tensor's values and of their magnitudes: of integers exact in fp64.
+/// Sums of a tensor's values and of their magnitudes, exact in fp64 for integers.
 struct Sums {
   double plain = 0, absolute = 0;
 };
@@ -69,7 +69,7 @@ class StreamOracle final : public Oracle {
 
   int full_magnitude(const TensorSpec&) const override { return 1 << 20; }
 
-  /// A device that makes the inputs itself compares every element.
+  /// A device that generates the inputs itself compares every element.
   std::optional<ElementRange> whole(const TensorSpec& output) const override {
     if (prover_ == nullptr || output.role != Role::output ||
         problem_.shape().kernel > StreamKernel::triad)
@@ -91,7 +91,7 @@ class StreamOracle final : public Oracle {
       for (std::int64_t i = 0; i < n; ++i) indices.push_back(i);
       return indices;
     }
-    // Places at both ends, where vectors are not whole, and between them.
+    // Places at both ends, where vectors may be incomplete, and between them.
     for (std::int64_t i = 0; i < most / 8; ++i) {
       indices.push_back(i);
       indices.push_back(n - 1 - i);
@@ -155,9 +155,9 @@ class StreamOracle final : public Oracle {
     return unit_roundoff(problem_.precision() == Precision::fp32 ? DataType::fp32 : DataType::fp64);
   }
 
-  /// copy, scale and add round once, like their reference: no error is allowed. triad rounds once
-  /// or twice, as the processor multiplies and adds in one step or in two; in fp64 the reference is
-  /// rounded itself.
+  /// copy, scale and add round once, like their reference, so no error is allowed. triad rounds
+  /// once if the processor multiplies and adds in one step, else twice; in fp64 the reference is
+  /// rounded, too.
   stream::Element element(bool exact) const {
     switch (problem_.shape().kernel) {
       case StreamKernel::copy:
@@ -171,8 +171,9 @@ class StreamOracle final : public Oracle {
     }
   }
 
-  /// Sums of a run are of blocks of at most 2^16 elements, each of 8 vectors of 4 values or more:
-  /// chains of at most 2^16 / 16 additions (a vector of two fp64) and 2^6 to join them; then fp64.
+  /// A run sums blocks of at most 2^16 elements in 8 vectors of at least 16 bytes (two fp64):
+  /// chains of at most 2^16 / 16 additions, and 2^6 to join them. The sums of blocks are added in
+  /// fp64.
   Expected sum(const Values& values, const Execution& execution, bool exact) const {
     const std::int64_t n = problem_.shape().n;
     const auto passes = static_cast<double>(problem_.passes());
@@ -186,8 +187,8 @@ class StreamOracle final : public Oracle {
     return {passes * all.plain, bound, bound};
   }
 
-  /// The expected value does not follow the chase: it counts on in the order in which the chase was
-  /// made.
+  /// The expected value does not follow the chase: it is found by counting in the order from which
+  /// the chase was made.
   double end(double input) const {
     const std::int64_t n = problem_.shape().n;
     const std::vector<std::size_t> order = latency_order(n);
@@ -204,10 +205,10 @@ class StreamOracle final : public Oracle {
         return input + pairs;
       case Precision::bf16:
         return (std::nearbyint(input * 0x1p20) + pairs) * 0x1p-14;
-      case Precision::fp16:  // has room for 64 steps alone
+      case Precision::fp16:  // only 64 steps fit
         return fma_start(DataType::fp16, input) +
                static_cast<double>(fp16_rises(problem_.shape().n)) * 0x1p-10;
-      case Precision::tf32:  // of which, and of the mixed ones, no backend has an fma
+      case Precision::tf32:  // no backend has an fma of tf32 or of mixed precisions
       case Precision::bf16_fp32:
       case Precision::fp16_fp32:
       case Precision::fp8_e4m3:

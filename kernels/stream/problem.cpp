@@ -21,7 +21,8 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 40, most_lines = std::
 
 bool in_memory(StreamKernel kernel) { return kernel <= StreamKernel::triad; }
 
-/// STREAM's rule: arrays of at least four times the last level of caches, or a million elements.
+/// STREAM's rule: each array has at least four times the size of the last-level caches, or a
+/// million elements.
 std::int64_t default_n(StreamKernel kernel) {
   if (kernel == StreamKernel::fma) return 65536;
   if (kernel == StreamKernel::matmul) return 8192;
@@ -58,7 +59,7 @@ const NameTable<StreamKernel>& kernels() {
 const std::vector<std::string>& stream_kernel_names() { return kernels().names(); }
 
 StreamShape parse_stream(const std::string& descriptor) {
-  // A list's entry with @n1000 comes as "triadn1000".
+  // "triad@n1000" in a list becomes "triadn1000".
   const std::size_t digits = descriptor.find_first_of("0123456789");
   std::string kernel = descriptor.substr(0, digits);
   if (digits != std::string::npos) {
@@ -209,7 +210,7 @@ std::vector<TensorSpec> StreamProblem::tensors() const {
 
 std::vector<std::size_t> latency_order(std::int64_t lines) {
   std::vector<std::size_t> order(static_cast<std::size_t>(lines));
-  shuffle(order, 1);  // of the series, not of the run's seed: the same chase in every run
+  shuffle(order, 1);  // from a constant seed, not the run's: the same chase in every run
   return order;
 }
 
@@ -223,8 +224,8 @@ FmaConstants<double> fma_constants(int bits) {
   const double first = std::floor(1.333 / unit) * unit;
   for (double a = first + unit; a < 1.34; a += unit) {
     const double exact = 1 / a;
-    // Precision of `bits` bits: numbers in [1/2, 1) are multiples of unit / 2. The division in fp64
-    // did it.
+    // Rounds to `bits` bits: numbers in [1/2, 1) are multiples of unit / 2. fp64 needs no rounding,
+    // because the division has rounded.
     const double back = bits >= 53 ? exact : std::nearbyint(exact / (unit / 2)) * (unit / 2);
     if (std::abs(std::fma(a, back, -1.0)) < unit / 16) return {a, -a / 4, back, 0.25 + unit};
   }
@@ -234,12 +235,12 @@ FmaConstants<double> fma_constants(int bits) {
 std::int64_t fp16_rises(std::int64_t updates) { return std::min<std::int64_t>(64, updates / 2); }
 
 double fma_start(DataType type, double input) {
-  return round_to(type, 1.125 + input / 8);  // exact in fp64 before it is rounded, or rounded by it
+  return round_to(type, 1.125 + input / 8);  // the sum is exact in fp64, or fp64 is the type
 }
 
 DotConstants dot_constants(Precision precision) {
-  // With first[1] = first[0] + 1, second less back is one unit in total. Bytes have signs on some
-  // processors and none on others: `first` is below 128.
+  // With first[1] = first[0] + 1, the products of first with second and with back add up to one
+  // unit. `first` is below 128, because bytes are signed on some processors and unsigned on others.
   if (precision == Precision::bf16) return {{213, 214, 0, 0}, {181, 235, 0, 0}, {-182, -234, 0, 0}};
   return {{113, 114, 101, 97}, {83, -75, 101, 67}, {-84, 76, -101, -67}};
 }

@@ -66,8 +66,8 @@ class StreamProblem final : public ShapedProblem<StreamProblem, StreamShape> {
   int threads() const { return threads_; }
   /// Number of times that `read` reads its array in one run: at least 64 MiB are read.
   std::int64_t passes() const;
-  /// Loads of `latency` in one run: whole cycles minus one load, so that the last line, which is
-  /// verified, is not the first.
+  /// Loads of `latency` in one run: whole cycles minus one load, so that the last line differs from
+  /// the first. The last line is verified.
   std::int64_t loads() const;
   /// Specs of the inputs, then the output; without workspaces.
   std::vector<TensorSpec> tensors() const;
@@ -105,10 +105,10 @@ std::int64_t fp16_rises(std::int64_t updates);
 /// The first x, from an input in (-1, 1): a value in [1, 1.25], rounded to `type`.
 double fma_start(DataType type, double input);
 
-/// Operands of `fma` in types with dot products (16 and 8 bits): integers, for bf16 in units of
-/// 2^-7, so that a product has the unit 2^-14. An update adds first * second, summed over the lanes
-/// of a group; the next one subtracts all of it except one unit (back). All sums are exact in fp32,
-/// because they are below 2^24 units.
+/// Operands of `fma` in types with dot products (16 and 8 bits). They are integers, for bf16 in
+/// units of 2^-7, so that products are in units of 2^-14. An update adds first * second, summed
+/// over the lanes of a group; the next one subtracts all of it except one unit (back). All sums are
+/// exact in fp32, because they are below 2^24 units.
 struct DotConstants {
   int first[4], second[4], back[4];
 };

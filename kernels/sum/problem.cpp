@@ -11,10 +11,9 @@
 namespace assay {
 namespace {
 
-/// The sum of two numbers of p bits in fp64, rounded again to p bits, is as rounded once, since
-/// 53 >= 2p + 2
-/// (S. A. Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). fp64 is
-/// rounded once.
+/// The sum of two numbers of p bits may be rounded to fp64 first and then to p bits: the result is
+/// the same as after one rounding, since 53 >= 2p + 2 (S. A. Figueroa, When is double rounding
+/// innocuous?, SIGNUM Newsletter 30, 1995). An fp64 sum is rounded once.
 class SumOracle final : public WholeOracle {
  public:
   explicit SumOracle(const SumProblem& problem) : problem_(problem) {}

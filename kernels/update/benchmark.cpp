@@ -43,8 +43,8 @@ std::int64_t read_whole_number(const std::map<std::string, double>& fields, cons
   return static_cast<std::int64_t>(value);
 }
 
-/// Every second tensor is a vector of biases, of at most 64 elements, which neither decays nor
-/// adapts; the others share the rest.
+/// Every second tensor is a vector of biases with at most 64 elements, which neither decays nor
+/// adapts. The other tensors share the remaining elements.
 std::vector<UpdateTensor> share_elements(std::int64_t n, std::int64_t t) {
   const std::int64_t of_bias = std::min<std::int64_t>(64, n / t), weights = t - t / 2,
                      rest = n - t / 2 * of_bias;

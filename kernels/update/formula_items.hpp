@@ -8,7 +8,7 @@
 
 namespace assay::update {
 
-/// A number, and how far a right implementation may be from it.
+/// A number, and the largest error that a correct implementation may have.
 struct Number {
   double value = 0, error = 0;
 };
@@ -23,7 +23,7 @@ struct UpdateResult {
 struct Row {
   double begin = 0;  ///< its first element
   UpdateStep<double> factors{};
-  double of_norms = 0;  ///< relative errors of the factors by those of norms
+  double of_norms = 0;  ///< relative errors of the factors due to those of the norms
 };
 inline constexpr std::size_t numbers_of_row = sizeof(Row) / sizeof(double);
 
@@ -38,14 +38,14 @@ ASSAY_ITEM const Row& find_row(const double* table, std::int64_t rows, std::int6
   return all[first];
 }
 
-/// Settings that all elements share. Inputs of all formulas: gradient, weights, velocity and, but
-/// for momentum, second.
+/// Settings that all elements share. Inputs of all formulas: gradient, weights, velocity and,
+/// except for momentum, second.
 struct Elements {
   UpdateLoop loop{};
   bool lamb = false;
   bool narrow = false;  ///< weights are fp32
   double u = 0;         ///< of the arithmetic
-  double smallest = 0;  ///< number of full accuracy
+  double smallest = 0;  ///< smallest number of full accuracy
   std::int64_t rows = 0;
 
   template <class In>
@@ -54,25 +54,25 @@ struct Elements {
     return compute_update(find_row(table, rows, i), in(0, i), in(1, i), in(2, i), second);
   }
 
-  /// The value is as stored.
+  /// The value in the type that is stored.
   ASSAY_ITEM double rounded(double weight) const {
     return narrow ? static_cast<double>(static_cast<float>(weight)) : weight;
   }
 
  private:
-  /// h / (of_root sqrt(s) + epsilon), of an s with an error.
+  /// h / (of_root sqrt(s) + epsilon), for an s with an error.
   ASSAY_ITEM Number divide(const Number& h, const Number& s, const UpdateStep<double>& f) const {
     const double below = s.value - s.error, of_s = std::sqrt(s.value),
                  of_below = std::sqrt(below > 0 ? below : 0), roots = of_s + of_below,
                  root = f.of_root * of_s + f.epsilon, lower = f.of_root * of_below + f.epsilon,
                  least = lower * (1 - 8 * u), value = h.value / root;
-    // of_s - of_below, and root - least, of which nothing cancels.
+    // of_s - of_below, and root - least, in a form without cancellation.
     const double apart = roots > 0 ? (below > 0 ? s.error : s.value) / roots : 0,
                  more = f.of_root * apart + 8 * u * lower;
     return {value, h.error / least + std::fabs(value) * (more / least + 2 * u)};
   }
 
-  /// Factors are relative to 8u: three products, and norms.
+  /// The relative error of a factor: 8u, from three products, and that of the norms.
   ASSAY_ITEM UpdateResult compute_update(const Row& row, double g, double w, double v,
                                          double s) const {
     const UpdateStep<double>& f = row.factors;
@@ -85,7 +85,7 @@ struct Elements {
       update.velocity = {kept + h.value, 4 * u * std::fabs(kept) + h.error};
       step = update.velocity;
     } else {
-      h.error += smallest;  // which a small epsilon enlarges
+      h.error += smallest;  // a small epsilon enlarges it
       update.second = {f.keep_second * s + f.add_second * (h.value * h.value),
                        4 * u * f.keep_second * s + smallest +
                            f.add_second * (6 * u * (h.value * h.value) +
@@ -109,13 +109,13 @@ struct Elements {
     update.weight.value = w - update.step;
     update.step_error =
         f.of_velocity * step.error + (3 * u + (lamb ? row.of_norms : 0)) * std::fabs(update.step);
-    // And this subtraction's own.
+    // The error of this subtraction is added.
     update.weight.error = update.step_error + 0x1p-53 * std::fabs(w);
     return update;
   }
 };
 
-/// An element of an output: weights, also as they are stored, velocity, or second.
+/// An element of an output: weights, the stored copy of weights, velocity, or second.
 struct Element : Elements {
   static constexpr const char* name = "update element";
   sums::SumBound bound;
@@ -128,7 +128,7 @@ struct Element : Elements {
     const Number& number = kind == Kind::velocity ? step.velocity
                            : kind == Kind::second ? step.second
                                                   : step.weight;
-    // Stored weights are rounded from the rounded master copy.
+    // Stored weights are rounded from the master copy, which is already rounded.
     const double error = number.error + (kind == Kind::stored ? u * std::fabs(number.value) : 0);
     return bound.rounded(number.value, error, error);
   }
@@ -167,10 +167,10 @@ struct StepSums : Elements {
   }
 };
 
-/// The numbers of stale weights, and of those that may be stale or not. A weight may be as before
-/// or not where what its step may be, with its error, reaches half the weight's last place: also
-/// where the step is a small difference of large parts, whose error is more than that place. A step
-/// that may have been 0 makes no stale weight.
+/// The numbers of stale weights, and of weights that may or may not be stale. A weight may be stale
+/// if its step, including the error, may be less than half a unit in the weight's last place. This
+/// includes small steps that are differences of large parts, if their error exceeds that unit. If
+/// the exact step may have been 0, it is uncertain whether the weight is stale.
 struct StaleSums : Elements {
   static constexpr const char* name = "update stale sums";
   static constexpr int terms = 2;

@@ -24,15 +24,15 @@ using sums::Bounds;
 using sums::square;
 using update::Row;
 
-/// The findings of one pass over all inputs.
+/// The results of one pass over all inputs.
 struct Pass {
   std::vector<double> rows;  ///< of update::Row
   double squares_of_gradient = 0, squares_of_weights = 0, not_finite = 0, zeros = 0;
   Approximate stale;
 };
 
-/// The factors of a tensor by the definition in problem.hpp, again, so that no mistake of
-/// update_factors() is in both. `g`, `w`: norms; `k`: the number of the update.
+/// The factors of a tensor, implemented again from the definition in problem.hpp, so that a mistake
+/// of update_factors() is not repeated here. `g`, `w`: norms; `k`: the number of the update.
 UpdateStep<double> define_factors(const UpdateShape& rules, const UpdateTensor& tensor, double rate,
                                   double unscale, double g, double w, double k) {
   const double d = tensor.decays ? rules.weight_decay : 0;
@@ -54,7 +54,7 @@ UpdateStep<double> define_factors(const UpdateShape& rules, const UpdateTensor& 
     f.add_second = 1 - rules.alpha;
   }
   if (!moments) return f;
-  const auto without = [k](long double decay) {  // 1 - decay^k, also of a decay next to 1
+  const auto without = [k](long double decay) {  // 1 - decay^k, precise even for a decay close to 1
     return static_cast<double>(-std::expm1(k * std::log(decay)));
   };
   f.keep = rules.beta1;
@@ -129,13 +129,13 @@ class UpdateOracle final : public WholeOracle {
     return {elements(u), bounds, quantity, pass_.not_finite > 0};
   }
 
-  /// The largest relative distance of 2-norms over n elements: sums of n squares, made in fp64 in
-  /// any order, here too.
+  /// Bound of the relative difference of 2-norms over n elements. Both sums of n squares, also the
+  /// one here, are computed in fp64 in any order.
   static double of_sums(std::int64_t n) {
     return 8 * std::sqrt(static_cast<double>(n)) * unit_roundoff(DataType::fp64);
   }
 
-  /// The smallest number of full accuracy.
+  /// The smallest number of full accuracy, the smallest normal one.
   double smallest() const {
     return tensors_[3].type == DataType::fp64 ? std::numeric_limits<double>::min()
                                               : std::numeric_limits<float>::min();
@@ -145,7 +145,8 @@ class UpdateOracle final : public WholeOracle {
                   const Bounds& bounds) const {
     if (name == "norms") {
       constexpr double infinity = std::numeric_limits<double>::infinity();
-      if (index == 0 && pass.not_finite > 0) return {0, infinity, infinity};  // any is right
+      if (index == 0 && pass.not_finite > 0)
+        return {0, infinity, infinity};  // any value is correct
       const double norm =
           std::sqrt(index == 0 ? pass.squares_of_gradient : pass.squares_of_weights);
       const double error = (8 * u + of_sums(problem_.shape().elements())) * norm;
@@ -194,7 +195,7 @@ class UpdateOracle final : public WholeOracle {
 
   Row& row(std::size_t t) const { return reinterpret_cast<Row*>(pass_.rows.data())[t]; }
 
-  /// Multiplies the rates of lamb. The error of a norm is at most the norm of the errors.
+  /// Multiplies lamb's rates. The error of a norm is at most the norm of the errors.
   void trust(const Inputs& inputs, double rate, double u) const {
     const std::vector<UpdateTensor>& tensors = problem_.shape().tensors;
     for (std::size_t t = 0; t < tensors.size(); ++t) row(t).factors.of_velocity = 1;
@@ -237,9 +238,9 @@ class UpdateOracle final : public WholeOracle {
     return all;
   }
 
-  /// body(tensor, sums of the code's terms) for all tensors: sums of the device where it has the
-  /// code, which must agree with the host on the smallest tensor once in each process, for each
-  /// code and tensors.
+  /// Calls body(tensor, sums of the code's terms) for all tensors. The device computes the sums if
+  /// it has the code. Once in each process, for each code and set of tensors, it must agree with
+  /// the host on the smallest tensor.
   template <class Code, class Body>
   void each_sum(Code code, const Inputs& inputs, const Body& body) const {
     const std::vector<UpdateTensor>& tensors = problem_.shape().tensors;
@@ -264,7 +265,7 @@ class UpdateOracle final : public WholeOracle {
       on_device = trial.has_value();
       if (trial) {
         const auto wanted = here(smallest);
-        // Roundings of fp64 decide on which side of a doubt a weight is.
+        // Roundings of fp64 decide whether a borderline weight counts.
         const double slack = std::is_same_v<Code, update::StaleSums> ? wanted[1] : 0;
         sums::expect_agreement<Code>(trial->data(), wanted.data(), slack);
         prover_->believe(what);

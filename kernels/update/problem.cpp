@@ -136,7 +136,7 @@ UpdateStep<double> update_factors(const UpdateShape& shape, const UpdateTensor& 
   factors.keep_second = beta2;
   factors.add_second = 1 - beta2;
   if (loop == UpdateLoop::rmsprop) return factors;
-  // 1 - beta^step, also of a beta next to 1.
+  // 1 - beta^step, precise even for a beta close to 1.
   const auto correction = [step](double beta) { return -std::expm1(step * std::log(beta)); };
   factors.keep = shape.beta1;
   factors.add = 1 - shape.beta1;

@@ -89,8 +89,8 @@ class UpdateProblem final : public ShapedProblem<UpdateProblem, UpdateShape> {
   std::vector<TensorSpec> tensors() const;
 };
 
-/// The factors of one tensor. `g`, `w`: the tensor's norms ||g|| and ||w||. lamb's of_velocity
-/// lacks lamb_trust().
+/// The factors of one tensor. `g`, `w`: the tensor's norms ||g|| and ||w||. For lamb, of_velocity
+/// does not include lamb_trust().
 UpdateStep<double> update_factors(const UpdateShape& shape, const UpdateTensor& tensor, double rate,
                                   double unscale, double g, double w, double step = 1);
 /// The factor of lamb's rate. `r`: the norm ||r||, with the r of UpdateLoop::moments.

@@ -1,5 +1,5 @@
-// Activations, channels innermost. The sums of gradients are those of batch normalization, of which
-// the second is not used.
+// Activations, channels innermost. Gradients are summed by the sums of batch normalization, whose
+// second sum is not used.
 
 #include "kernels/activation/problem.hpp"
 

@@ -34,7 +34,7 @@ ASSAY_ITEM Value activate(ActivationFunction function, Value z) {
   return z;
 }
 
-/// g f', by y = dst; of gelu by y = src + bias.
+/// g f', computed from y = dst (gelu: from y = src + bias).
 template <class Value>
 ASSAY_ITEM Value activation_gradient(ActivationFunction function, Value g, Value y) {
   switch (function) {
@@ -60,7 +60,7 @@ struct Activate {
   using Value = ValueOf<Stored>;
   ActivationFunction function;
   const Stored* src;
-  const Value* bias;  ///< null where there is none
+  const Value* bias;  ///< null if there is none
   Divisor groups;     ///< packs of a row
   Stored* dst;
   ASSAY_ITEM void operator()(std::int64_t i) const {
@@ -75,7 +75,7 @@ struct Activate {
   }
 };
 
-/// Gradients, as terms of sums over the rows (NormSums).
+/// Gradients as terms of sums over the rows (NormSums).
 template <class Stored, int size>
 struct ActivationTerm {
   static constexpr int width = size, at_once = 4;
@@ -84,9 +84,9 @@ struct ActivationTerm {
     Pack<Stored, width> g, y;
   };
   ActivationFunction function;
-  const Stored *from, *diff;  ///< from: null where the derivative is 1
-  const Value* bias;          ///< is added to `from`; null where there is none
-  Stored* to;                 ///< null where only sums are needed
+  const Stored *from, *diff;  ///< from: null if the derivative is 1
+  const Value* bias;          ///< added to `from`; null if there is none
+  Stored* to;                 ///< null if only sums are needed
   ASSAY_ITEM void find_centre(const NormRows&, std::int64_t c, Value* biases) const {
     for (int j = 0; j < width; ++j) biases[j] = bias == nullptr ? 0 : bias[c + j];
   }

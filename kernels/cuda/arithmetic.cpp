@@ -37,8 +37,8 @@ std::string why_not_emulation(Precision precision, const char* fp32, const char*
 }
 
 std::string why_not_precision(Precision precision, const Facts& gpu) {
-  // CUDA C++ Programming Guide, "Warp Matrix Functions": tf32 and bf16 since 8.0. Libraries would
-  // take the tensors all the same, and compute in fp32.
+  // CUDA C++ Programming Guide, "Warp Matrix Functions": tf32 and bf16 since 8.0. On older GPUs
+  // libraries would accept the tensors, and compute in fp32.
   if ((precision == Precision::tf32 || precision == Precision::bf16) && gpu.major < 8)
     return fmt::format("{} has no {} (compute capability {}.{}, it came with 8.0)", gpu.name,
                        name(precision), gpu.major, gpu.minor);

@@ -35,7 +35,7 @@ class CudaBackend final : public MakerBackend {
                        {"built_for", version_text(CUDART_VERSION)},
                        {"cudnn", cudnn_library().substr(6)},
                        {"trace", tracer()}};
-    // Properties that only CUDA knows, and by which machines of one kind are recognised.
+    // Properties that only CUDA knows, and that identify machines of one kind.
     try {
       const Facts& gpu = place().facts();
       all.update({{"driver", version_text(gpu.driver)},
@@ -63,18 +63,19 @@ class CudaBackend final : public MakerBackend {
   }
 
  private:
-  /// Result at the first use: a context takes time and memory, and `assay list` needs none.
+  /// The device is created at the first use, because a context takes time and memory, and `assay
+  /// list` needs none.
   KernelDevice& place() const {
     if (!device_) device_.emplace();
     return *device_;
   }
 
   mutable std::optional<KernelDevice>
-      device_;                      // stays where it is: tensors and operations point to it
+      device_;                      // never moves, because tensors and operations point to it
   std::unique_ptr<Device> copies_;  // of assay-copy
 };
 
-/// Why the libraries that are loaded do not fit together, or this plugin.
+/// Why the loaded libraries, or this plugin, do not fit together.
 std::string why_not_libraries() {
   const std::string library = cudnn_library();
   if (library.substr(0, library.find('.')) != fmt::format("cuDNN {}", CUDNN_MAJOR))

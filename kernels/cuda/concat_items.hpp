@@ -1,6 +1,6 @@
 #pragma once
 // The item (item.hpp) of concatenation and its split (kernels/concat/problem.hpp), channels
-// innermost: a pixel of the whole is those of its pieces, one after the other.
+// innermost: a pixel of the whole consists of the pixels of its pieces, one after the other.
 
 #include "kernels/concat/formula_items.hpp"
 #include "kernels/cuda/item.hpp"

@@ -19,15 +19,15 @@
 namespace assay::cuda {
 namespace {
 
-/// The graphs among which `auto` chooses. Transforms round operands of 16 bits, and of tf32, once
-/// more.
+/// The graphs among which `auto` chooses. Transforms are left out for 16-bit operands and tf32,
+/// because they round these once more.
 std::vector<std::string> graphs_of_auto(Precision precision) {
   if (precision == Precision::int8) return {};
   if (precision == Precision::fp32 || precision == Precision::fp64) return conv_plan_names();
   return {conv_plan_names().front()};
 }
 
-/// A null operation if the GPUs of all ranks have the precision; else the reason.
+/// A null operation if the GPUs of all ranks support the precision; otherwise the reason.
 OperationResult precision_on_all(CudnnDevice& place, Precision precision, Communicator& ranks) {
   return on_all(ranks, [&]() -> OperationResult {
     if (std::string why = why_not_precision(precision, place.facts()); !why.empty())
@@ -77,8 +77,8 @@ OperationResult make_uniform(CudnnDevice& place, const ConvProblem& conv, const 
   return with_plain_weights(conv, std::move(std::get<std::unique_ptr<Operation>>(operation)));
 }
 
-/// It computes from inputs that are widened. tf32 holds all digits of 16-bit numbers, so their
-/// products are exact in it; the results of a transform are not.
+/// Computes from widened inputs. tf32 holds all digits of 16-bit numbers, so their products are
+/// exact in it, but the results of a transform are not.
 OperationResult make_mixed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
                            Communicator& ranks) {
   if (OperationResult has = precision_on_all(place, format(conv.precision()).arithmetic, ranks);
@@ -110,7 +110,7 @@ OperationResult make_mixed(CudnnDevice& place, const ConvProblem& conv, const Op
   return Unsupported{std::move(why)};
 }
 
-/// In training it also makes the sums of a normalization.
+/// In training it also computes the sums of a normalization.
 OperationResult make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
                             Communicator& ranks) {
   const Precision precision = conv.precision();

@@ -5,7 +5,7 @@
 namespace assay::cuda {
 namespace {
 
-constexpr int most_offers = 32;  // more than a direction has algorithms, in each arithmetic
+constexpr int most_offers = 32;  // more than the algorithms of a direction in all arithmetics
 
 template <class Perf, class Ask>
 std::vector<ConvChoice> list_offers(const Ask& ask) {

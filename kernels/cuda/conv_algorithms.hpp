@@ -1,6 +1,6 @@
 #pragma once
-// cuDNN's algorithms under the field's names: its enumerators in lower case. The library has one
-// set of functions for each direction; this is the one interface to them.
+// cuDNN's algorithms under the names of the field: cuDNN's enumerators in lower case. The library
+// has a set of functions for each direction; this interface covers all of them.
 
 #include <string>
 #include <vector>
@@ -14,8 +14,8 @@ const std::vector<std::string>& conv_algorithm_names(ConvDirection direction);
 /// The names of all directions, each once.
 std::vector<std::string> all_conv_algorithm_names();
 
-/// True if an algorithm adds by atomic operations, in no fixed order, by cuDNN's documentation
-/// ("Reproducibility").
+/// True if, by cuDNN's documentation ("Reproducibility"), an algorithm adds by atomic operations,
+/// in no fixed order.
 bool adds_in_any_order(ConvDirection direction, int algorithm);
 
 /// One algorithm as the library offers it.
@@ -25,7 +25,7 @@ struct ConvChoice {
   std::size_t workspace = 0;
 };
 
-/// The offers that use the requested arithmetic and a workspace of at most `most_bytes`, in their
+/// The offers with the requested arithmetic and a workspace of at most `most_bytes`, in their
 /// order.
 std::vector<ConvChoice> fitting(const std::vector<ConvChoice>& offers, cudnnMathType_t wanted,
                                 std::size_t most_bytes);

@@ -20,8 +20,8 @@
 namespace assay::cuda {
 namespace {
 
-/// An algorithm of cuDNN's older interface. Asks for its workspace, which is where cuDNN says no to
-/// most of what it cannot do.
+/// An algorithm of cuDNN's older interface. The constructor queries its workspace, because this
+/// query refuses most of the unsupported cases.
 class AlgorithmWay final : public ConvWay {
  public:
   AlgorithmWay(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form,
@@ -75,8 +75,9 @@ class Convolution final : public BoundOperation {
       execution_.tile = way_->winograd_points - static_cast<int>(problem.shape().kh) + 1;
   }
 
-  /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
-  /// now, and what is broken. `timed`: it then has seconds() of its own, if there is a clock.
+  /// Runs the operation once. Returns why the run was not the requested one, or nothing. Throws if
+  /// cuDNN refuses only now, or if something fails. With `timed`, seconds() is set afterwards, if
+  /// there is a clock.
   std::optional<Unsupported> prove(CudnnDevice& device, const std::string& request, bool timed) {
     const std::optional<KernelMeaning> seen =
         trial_run(device, *this, request, timed ? &seconds_ : nullptr);
@@ -84,7 +85,7 @@ class Convolution final : public BoundOperation {
     if (seen) seconds_ = seen->seconds;
     return judge(seen);
   }
-  /// The same operation for other tensors. It is proven, as this one.
+  /// The same operation for other tensors. It counts as proven, like this one.
   std::unique_ptr<Convolution> again() const {
     auto other = std::make_unique<Convolution>(*this);
     other->way_ = way_->again();
@@ -92,11 +93,11 @@ class Convolution final : public BoundOperation {
   }
   /// Seconds of a run; 0: unknown.
   double seconds() const { return seconds_; }
-  /// True if these are of its kernels.
+  /// True if these are the seconds of its kernels alone.
   bool recorded() const { return recorded_; }
   std::string way() const { return execution_.algorithm + way_->implementation; }
   void note(const char* name, double value) { execution_.numbers[name] = value; }
-  /// Tells what was passed over.
+  /// Names the candidates that failed before.
   void note_failed(const std::vector<std::string>& names) {
     execution_.implementation += fmt::format(", without {}, which failed", fmt::join(names, ", "));
   }
@@ -115,14 +116,14 @@ class Convolution final : public BoundOperation {
   }
 
  private:
-  /// Compares what ran with what was asked for.
+  /// Compares the kernels that ran with the request.
   std::optional<Unsupported> judge(const std::optional<KernelMeaning>& seen) {
     const Family family = find_family(execution_.algorithm);
     if (!seen && !way_->meaning) {
-      // The bounds of fp32 exclude tf32, and integers that come out exactly exclude transforms: an
-      // ok row proves both, while sums are not so long that the bounds are wide and no integers
-      // are small enough. Errors tell too little about 16-bit tensors, and about which transform it
-      // was.
+      // The bounds of fp32 exclude tf32, and exact integers exclude transforms, so an ok row proves
+      // both. This fails for long sums, because the bounds become wide and no integers are small
+      // enough. Errors tell too little about the arithmetic of 16-bit tensors, and about the kind
+      // of transform.
       const bool shown = (precision_ == Precision::fp32 || precision_ == Precision::fp64 ||
                           precision_ == Precision::int8) &&
                          products_ < longest_shown;
@@ -132,15 +133,15 @@ class Convolution final : public BoundOperation {
     KernelMeaning known = seen ? *seen : *way_->meaning;
     if (seen && way_->meaning) {
       known.names = fmt::format("{}: {}", way_->meaning->names, seen->names);
-      // The note is of all that the engine may do, and the names of kernels need not tell in what
-      // they add: no reduction by that name may be part of a kernel, and only the library knows. So
-      // the note alone is evidence for the wider bound, unless what ran excludes it: a kernel that
-      // adds parts which are stored in fp32. No kernel has two ways to add its parts.
+      // The engine's note covers everything that the engine may do. Kernel names may not tell the
+      // type of an addition: a kernel may contain a reduction that its name does not mention, and
+      // only the library knows. So the note alone is evidence for the wider bound, unless a kernel
+      // ran that adds parts stored in fp32: no kernel has two ways to add its parts.
       known.adds_parts |= way_->meaning->adds_parts && !seen->adds_in_fp32;
     }
     execution_.implementation = known.names;
     const std::string why = note_kernels(known, precision_, execution_);
-    // Tensor cores that an engine may use, as its note says, are no proof of tf32: its errors are.
+    // The note says that an engine may use tensor cores. This does not prove tf32; its errors do.
     if (!seen) execution_.evidence = precision_ == Precision::tf32 ? "requested" : "library";
     if (known.adds_parts && size_of(storage(precision_)) == 2) {
       execution_.accumulate = execution_.storage;
@@ -158,8 +159,8 @@ class Convolution final : public BoundOperation {
   const CudnnDevice& device_;
   Precision precision_;
   ConvDirection direction_;
-  double products_;               ///< in one output, in the mean
-  std::shared_ptr<ConvWay> way_;  ///< no other operation's
+  double products_;               ///< in one output, on average
+  std::shared_ptr<ConvWay> way_;  ///< not shared with another operation
   double seconds_ = 0;
   bool recorded_ = false;
 };
@@ -170,7 +171,7 @@ std::string no_memory_for(const ConvRequest& conv_request, const char* what) {
       cudnn_library(), what, gib(conv_request.place.memory_available()));
 }
 
-/// The result of make(), or the library's reason why it does not support it.
+/// The result of make(), or the library's reason for not supporting it.
 template <class Make>
 auto try_to_make(const Make& make) -> decltype(make()) {
   try {
@@ -181,7 +182,7 @@ auto try_to_make(const Make& make) -> decltype(make()) {
   }
 }
 
-/// An operation whose way is settled and has run once; or why there is none.
+/// An operation whose algorithm is settled and that has run once; or why there is none.
 template <class MakeWay>
 OperationResult settle_operation(const ConvRequest& conv_request, const std::string& algorithm,
                                  std::size_t most_workspace, const MakeWay& make_way) {
@@ -190,7 +191,7 @@ OperationResult settle_operation(const ConvRequest& conv_request, const std::str
     if (way->workspace > most_workspace) return Unsupported{no_memory_for(conv_request, "plan")};
     auto operation = std::make_unique<Convolution>(conv_request.place, conv_request.problem,
                                                    conv_request.form, algorithm, std::move(way));
-    // The oracle would refuse its results, right or wrong.
+    // The oracle would refuse its results, correct or not.
     if (auto why = convolution::explain_unjudged(conv_request.problem, operation->execution()))
       return Unsupported{std::move(*why)};
     if (auto refusal = operation->prove(conv_request.place, conv_request.text, conv_request.timed))
@@ -201,8 +202,9 @@ OperationResult settle_operation(const ConvRequest& conv_request, const std::str
 
 /// A way that may be tried.
 struct Candidate {
-  std::string name;    ///< the same on all ranks, and unlike all others of a list
-  bool parts = false;  ///< by its name: sums are split into parts that are added in 16 bits
+  std::string name;    ///< the same on all ranks, and unique in a list
+  bool parts = false;  ///< according to its name: sums are split into parts that are added in 16
+                       ///< bits
   std::function<OperationResult()> make{};
 };
 
@@ -210,31 +212,34 @@ struct Candidate {
 struct Timed {
   std::unique_ptr<Convolution> operation;
   double seconds = 0;     ///< on the slowest rank; 0: unknown
-  bool recorded = false;  ///< on all ranks they are of its kernels, else on some by events
+  bool recorded = false;  ///< true: on all ranks these are seconds of its kernels; false: on some
+                          ///< rank they are from events
   bool parts = false;     ///< on some rank sums are split into parts that are added in 16 bits
 };
 
 /// True if `a` is better than `b`, which the library proposes first: faster by more than times may
-/// vary. False if a duration is unknown, or if they are of two clocks.
+/// vary. False if a duration is unknown, or if the durations come from two clocks.
 bool is_better(const Timed& a, const Timed& b) {
   if (a.seconds <= 0 || b.seconds <= 0 || a.recorded != b.recorded) return false;
   if (a.parts == b.parts) return 1.03 * a.seconds < b.seconds;
   return a.parts ? 1.05 * a.seconds < b.seconds : a.seconds <= 1.05 * b.seconds;
 }
 
-constexpr std::size_t most_plans = 4;  // that are tried: the first is within 3 % of the best
+constexpr std::size_t most_plans = 4;  // number of plans to try: the first is within 3 % of the
+                                       // best
 
-/// Finds the best candidate. All ranks try the same ones in the same order and agree on the outcome
-/// of each before the next: so all ask equally often, whatever happens on one of them, and take the
-/// same.
+/// Finds the best candidate. All ranks try the same candidates in the same order, and agree on each
+/// outcome before the next trial. So all ranks make equally many collective calls, even if one rank
+/// fails, and choose the same candidate.
 class Choice {
  public:
   explicit Choice(const ConvRequest& conv_request) : request_(conv_request) {
     request_.timed = true;
   }
 
-  /// Tries the algorithms of the older interface that keep to the form's arithmetic, up to the
-  /// first; of those that add parts in 16 bits only what is faster than all others is taken.
+  /// Tries the algorithms of the older interface that keep the form's arithmetic, until the first
+  /// one runs. Algorithms that add parts in 16 bits are taken only if they are faster than all
+  /// others.
   void try_algorithms() {
     refused_ = no_memory_for(request_, "algorithm");
     for (const Candidate& candidate : common([this] { return algorithms(); })) {
@@ -244,7 +249,7 @@ class Choice {
     if (why_.empty()) why_ = refused_;
   }
 
-  /// Tries the first plans of an algorithm; those that add parts in 16 bits only where no other
+  /// Tries the first plans of an algorithm; plans that add parts in 16 bits only if no other plan
   /// runs.
   void try_plans(const std::string& algorithm) {
     if (decided()) return;
@@ -259,8 +264,8 @@ class Choice {
     if (why_.empty()) why_ = refused_;
   }
 
-  /// True if the choice depends on the request alone: no plan failed, or was left out for want of
-  /// memory.
+  /// True if the choice depends on the request alone: no plan failed, and none was left out for
+  /// lack of memory.
   bool is_whole() const { return whole_; }
 
   /// Throws the first failure if nothing runs.
@@ -289,7 +294,7 @@ class Choice {
                  request_.form.arithmetic.math, request_.place.memory_available())) {
       const std::string& name = conv_algorithm_names(
           request_.problem.direction())[static_cast<std::size_t>(offer.algorithm)];
-      // It is offered once in each arithmetic.
+      // An algorithm is offered once in each arithmetic.
       if (std::ranges::find(all, name, &Candidate::name) == all.end())
         all.push_back(
             {name, false, [this, offer] { return by_algorithm(request_, offer.algorithm); }});
@@ -318,7 +323,7 @@ class Choice {
     return all;
   }
 
-  /// The candidates of the list that all ranks have, in the order of the first one.
+  /// The candidates that are in the lists of all ranks, in the order of the first rank.
   std::vector<Candidate> common(const std::function<Candidates()>& list) {
     std::vector<Candidate> mine, kept;
     try {
@@ -345,7 +350,7 @@ class Choice {
     return kept;
   }
 
-  /// Runs a candidate on all ranks, and keeps it if it is the best one.
+  /// Runs a candidate on all ranks, and keeps it if it is the best so far.
   Trial attempt(const Candidate& candidate) {
     Timed next;
     try {
@@ -375,8 +380,8 @@ class Choice {
     return Trial::best;
   }
 
-  /// The library may be unable to compile the code of one engine. Others may run then, unless the
-  /// GPU is lost or the error does not come from a library.
+  /// The library may fail to compile the code of one engine. Other engines may still run, unless
+  /// the GPU is lost or the error does not come from a library.
   Trial keep_failure(const Candidate& candidate, const std::exception& error) {
     const bool of_library = dynamic_cast<const CaseError*>(&error) != nullptr;
     if (!failure_)
@@ -395,10 +400,11 @@ class Choice {
   ConvRequest request_;
   Timed best_;
   bool whole_ = true;
-  int compared_ = 0;            ///< operations of which durations by the best one's clock are known
-  std::string why_, refused_;   ///< of the first list, and the last refusal of this one
-  std::exception_ptr failure_;  ///< the first
-  std::vector<std::string> failed_;  ///< candidates that did
+  int compared_ = 0;                 ///< number of operations whose durations are known by the best
+                                     ///< one's clock
+  std::string why_, refused_;        ///< reason of the first list; last refusal in the current list
+  std::exception_ptr failure_;       ///< the first
+  std::vector<std::string> failed_;  ///< names of the candidates that failed
 };
 
 /// True if there is memory for the workspace of an operation.
@@ -423,11 +429,12 @@ OperationResult by_algorithm(const ConvRequest& conv_request, int algorithm) {
 
 OperationResult choose_best(const ConvRequest& conv_request, bool older,
                             const std::vector<std::string>& graphs) {
-  // A network has equal convolutions. Never destroyed: the library may have ended before.
+  // Equal convolutions of a network share one choice. It is never destroyed, because the library
+  // may end before.
   static auto& chosen =
       *new std::map<std::pair<const Device*, std::string>, std::unique_ptr<Convolution>>;
   std::unique_ptr<Convolution>& kept = chosen[{&conv_request.place, conv_request.text}];
-  // Some of these ranks may have chosen with others before, or have no memory for it any more.
+  // Some ranks may have chosen before together with other ranks, or may lack the memory now.
   const std::string own = kept && has_room(conv_request.place, *kept) ? kept->way() : "";
   const std::vector<std::string> all = conv_request.ranks.allgather(own);
   if (!own.empty() && std::ranges::count(all, own) == std::ssize(all)) return kept->again();

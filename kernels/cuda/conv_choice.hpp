@@ -1,5 +1,5 @@
 #pragma once
-// The ways that cuDNN has for a convolution, and the choice among them.
+// The ways in which cuDNN can compute a convolution, and the choice among them.
 
 #include <algorithm>
 #include <exception>
@@ -23,25 +23,25 @@ struct ConvRequest {
   const ConvForm& form;
   std::string text;  ///< the request, for messages
   Communicator& ranks;
-  bool timed = false;  ///< if its kernels cannot be recorded, it is timed by events
+  bool timed = false;  ///< times the operation, by events if its kernels cannot be recorded
 };
 
 using OperationResult = Result<std::unique_ptr<Operation>>;
 
-/// An operation of this algorithm of the older interface, which has run once; or why there is none.
+/// An operation of this algorithm of the older interface that has run once; or why there is none.
 OperationResult by_algorithm(const ConvRequest& conv_request, int algorithm);
 
-/// The best of the first algorithm of the older interface, if `older`, and of the first plans of
-/// each of `graphs`. Ranks choose together: all call it, and take the same, by the longest
-/// durations, of kernels that are recorded, or else by events. Execution::numbers tells how many
-/// were compared ("chosen_by_trace", "chosen_by_events"). Equal requests of a process get the
-/// choice of the first.
+/// The best operation among the first algorithm of the older interface (if `older`) and the first
+/// plans of each of `graphs`. This is a collective: all ranks call it and choose the same
+/// operation, by the longest durations over the ranks. Durations are those of recorded kernels, or
+/// else of events. Execution::numbers tells how many operations were compared ("chosen_by_trace",
+/// "chosen_by_events"). Equal requests of a process get the choice of the first one.
 OperationResult choose_best(const ConvRequest& conv_request, bool older,
                             const std::vector<std::string>& graphs);
 
-/// The result of `make`, if it has one on all ranks. If it is Unsupported or throws on one, it does
-/// so on all: ranks with a result would otherwise continue, and wait for one without in their next
-/// collective.
+/// The result of `make` if it succeeds on all ranks. If it is Unsupported or throws on one rank, it
+/// does so on all: otherwise the ranks with a result would continue, and wait for the others in
+/// their next collective.
 template <class Make>
 auto on_all(Communicator& ranks, const Make& make) -> decltype(make()) {
   decltype(make()) result = Unsupported{};

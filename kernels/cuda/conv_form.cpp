@@ -17,8 +17,8 @@ cudnnDataType_t to_data_type(DataType type, bool vectors) {
   return vectors && type == DataType::s8 ? CUDNN_DATA_INT8x4 : cudnn_type(type);
 }
 
-/// A layout in which dimension `channel` is the innermost, in blocks of `block` of it (its extent:
-/// channels last), the later dimensions are around it, and the earlier ones outermost.
+/// A layout with dimension `channel` innermost, in blocks of `block` (a block of its whole extent:
+/// channels last). The later dimensions are around it, and the earlier ones outermost.
 std::shared_ptr<const Layout> channels_inside(const TensorSpec& spec, std::size_t channel,
                                               std::int64_t block) {
   Layout layout{std::vector<Split>(spec.dims.size()), spec.elements()};
@@ -95,7 +95,7 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
     return Unsupported{why};
   const ConvParts parts = conv_parts(problem.direction());
 
-  // Tensor cores take channels last; the kernels of fused multiply-adds are written for nchw.
+  // Tensor cores take channels last; the kernels of fused multiply-adds use nchw.
   const bool vector_units = precision == Precision::fp32 || precision == Precision::fp64;
   form.layout = layout != "any" ? layout : vector_units ? "nchw" : "nhwc";
   if (integers && form.layout == "nchw") form.layout = vector_layout;
@@ -108,7 +108,7 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
                       channels_of_vector, s.g, s.ic)};
   }
   if (integers) {
-    // cuDNN multiplies signed bytes by signed ones, and gives sums of 32 bits as fp32.
+    // cuDNN multiplies signed bytes by signed bytes, and returns 32-bit sums as fp32.
     form.specs[parts.x].type = DataType::s8;
     form.specs[parts.y].type = DataType::fp32;
   }
@@ -168,7 +168,7 @@ std::vector<std::int64_t> filter_dims(const TensorSpec& filter) {
 
 cudnnDataType_t type_of_sums(Precision precision) {
   if (precision == Precision::int8) return CUDNN_DATA_INT32;
-  // fp16, bf16 and tf32 are summed in fp32, as mixed-precision training does it.
+  // fp16, bf16 and tf32 are summed in fp32, as in mixed-precision training.
   return precision == Precision::fp64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// The items (item.hpp) of convolutions: filters between their two orders, inputs between types.
+// The items (item.hpp) of convolutions, which reorder filters and convert inputs between types.
 
 #include "kernels/cuda/item.hpp"
 
 namespace assay::cuda {
 
-/// to [n, columns, rows] = from [n, rows, columns]. An item has a square tile, which it reads and
-/// writes by packs where rows, and columns, consist of them.
+/// to [n, columns, rows] = from [n, rows, columns]. An item transposes a square tile. It reads and
+/// writes packs if rows and columns consist of whole packs.
 template <class Stored>
 struct Transpose {
   static constexpr int width = widest<Stored>;
@@ -42,7 +42,7 @@ struct Transpose {
   }
   ASSAY_ITEM static void write(const Pack<Stored, width>& pack, Stored* at) {
 #if defined(__CUDA_ARCH__)
-    uint4 words;  // else nvcc splits the pack (item.hpp)
+    uint4 words;  // otherwise nvcc splits the pack (item.hpp)
     memcpy(&words, &pack, sizeof pack);
     __stwb(reinterpret_cast<uint4*>(at), words);
 #else

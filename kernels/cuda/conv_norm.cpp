@@ -1,5 +1,5 @@
-// A convolution and its normalization in inference, by one graph of cuDNN, which stores nothing of
-// what is between them.
+// A convolution and its normalization in inference, by one graph of cuDNN, which stores no
+// intermediate results.
 
 #include "kernels/conv_norm/problem.hpp"
 
@@ -18,7 +18,7 @@
 namespace assay::cuda {
 namespace {
 
-/// Makes the factors of the channels, and runs the graph, which reads them.
+/// Computes the factors of the channels, then runs the graph, which reads them.
 class NormalizedConvolution final : public BoundOperation {
  public:
   NormalizedConvolution(const ConvNormProblem& problem, const NormProblem& norm,
@@ -74,7 +74,7 @@ class NormalizedConvolution final : public BoundOperation {
   }
 
  private:
-  /// A part of the factors, as the graph's argument of this name.
+  /// A part of the factors, as the argument of the graph with this name.
   void place(const std::string& name, std::size_t part) {
     TensorSpec spec = *std::ranges::find(inner_->arguments(), name, &TensorSpec::name);
     auto* const to = static_cast<std::byte*>(data_.back()) +
@@ -94,7 +94,7 @@ class NormalizedConvolution final : public BoundOperation {
 
   std::unique_ptr<Operation> inner_;
   std::string what_;
-  std::int64_t channels_, stride_;  ///< in whole lines of 16 bytes, as the graph's tensors
+  std::int64_t channels_, stride_;  ///< in whole lines of 16 bytes, like the graph's tensors
   NormFusion fusion_;
   std::map<std::string, std::unique_ptr<CudaTensor>> inside_;
 };

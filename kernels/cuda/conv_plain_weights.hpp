@@ -8,8 +8,8 @@
 
 namespace assay::cuda {
 
-/// `inner` computes the problem in nhwc, with the channels of filters innermost. Every run converts
-/// the row-major weights to that order, or their gradients from it.
+/// `inner` computes the problem in nhwc with channels-innermost filters. Every run converts the
+/// row-major weights to that order, or their gradients from it.
 std::unique_ptr<Operation> with_plain_weights(const ConvProblem& problem,
                                               std::unique_ptr<Operation> inner);
 

@@ -23,12 +23,13 @@ static_assert(CUDNN_NUMERICAL_NOTE_TENSOR_CORE == 0 && CUDNN_NUMERICAL_NOTE_WINO
               CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13 == 8);
 
 constexpr std::size_t most_notes = 32, most_knobs = 64;  // more than any cuDNN has
-constexpr std::int64_t alignment = 16;  // of all tensors, in bytes; those of this project have 256
+constexpr std::int64_t alignment = 16;  // of all tensors, in bytes; those of this project are
+                                        // aligned to 256
 
 #if CUDNN_VERSION >= 90800
 constexpr auto gpu_of_heuristics = CUDNN_ATTR_ENGINEHEUR_DEVICEPROP;
 constexpr auto gpu_of_plan = CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP;
-#else  // a GPU cannot be described
+#else  // it cannot describe a GPU
 constexpr cudnnBackendAttributeName_t gpu_of_heuristics{}, gpu_of_plan{};
 #endif
 
@@ -253,7 +254,7 @@ ConvGraph::ConvGraph(const GraphTarget& target, const ConvProblem& problem, cons
   graph_.finalize();
 }
 
-/// The tensor is the convolution's output, but in no memory.
+/// The tensor is the convolution's output, but it is not stored.
 const GraphObject& ConvGraph::virtual_output(const ConvForm& form, cudnnDataType_t type) {
   const TensorSpec& dst = form.specs[conv_parts(ConvDirection::forward).y];
   return *(last_ =
@@ -367,7 +368,7 @@ std::vector<GraphObject> ConvGraph::proposals(cudnnBackendHeurMode_t mode) const
     std::vector<cudnnBackendDescriptor_t> into;
     while (static_cast<std::int64_t>(into.size()) < most)
       into.push_back(objects.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
-    // There may be fewer than it said.
+    // The library may return fewer than it announced.
     const std::int64_t count = most == 0 ? 0 : ask(most, into.data());
     while (static_cast<std::int64_t>(objects.size()) > count) objects.pop_back();
   } catch (const CudnnError& error) {

@@ -1,7 +1,7 @@
 #pragma once
 // Convolutions by cuDNN's graphs. A graph has engines; an engine with its settings (knobs) is a
-// plan. An engine has numerical notes, which are the library's own word on its arithmetic. It uses
-// the C interface that every cuDNN has: cudnn-frontend, the C++ headers over it, is not needed.
+// plan. An engine has numerical notes: the library's own statement on its arithmetic. This code
+// uses the C interface of cuDNN, and does not need cudnn-frontend, the C++ headers over it.
 
 #include <memory>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace assay::cuda {
 
-/// The algorithms that are plans: of direct sums, and those whose notes say Winograd or FFT.
+/// The algorithms that are plans: direct sums, and those whose notes say Winograd or FFT.
 const std::vector<std::string>& conv_plan_names();
 
 /// An object of the graph interface.
@@ -26,13 +26,13 @@ class GraphObject {
   GraphObject& operator=(GraphObject&&) = delete;
 
   cudnnBackendDescriptor_t get() const { return object_; }
-  // These throw a CudnnError where cuDNN says no.
+  // These throw a CudnnError if cuDNN refuses.
   void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
            const void* values);
   void set(cudnnBackendAttributeName_t name, std::span<const std::int64_t> values);
   void set(cudnnBackendAttributeName_t name, const GraphObject& value);
   void finalize();
-  /// The number of values, of which at most `most` are written.
+  /// Returns the number of values, and writes at most `most` of them.
   std::int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                    std::int64_t most, void* values) const;
   std::int64_t get(cudnnBackendAttributeName_t name) const;
@@ -41,8 +41,8 @@ class GraphObject {
   cudnnBackendDescriptor_t object_ = nullptr;
 };
 
-/// The GPU for which plans are made: that of a handle, or one that is described (cuDNN 9.8), for
-/// which no GPU is needed.
+/// The GPU for which plans are made: the GPU of a handle, or a description of a GPU (cuDNN 9.8),
+/// which needs no GPU.
 struct GraphTarget {
   cudnnHandle_t handle = nullptr;
   const GraphObject* properties = nullptr;
@@ -54,25 +54,25 @@ struct ConvEngine {
   std::string name;  ///< as cudnn-frontend writes it: "eng62_k2=0_k13=1"
   std::vector<cudnnBackendNumericalNote_t> notes;
   bool has(cudnnBackendNumericalNote_t note) const;
-  /// True if the notes say that sums are split, and the parts added in the type of the result.
+  /// True if the notes say that sums are split, and their parts added in the type of the result.
   bool adds_parts() const;
 };
 
-/// True if the notes of an engine allow the precision and are of the family.
+/// True if the notes of an engine permit the precision and match the family.
 bool keeps_to(const ConvEngine& engine, Precision precision, Family family);
 
-/// A convolution as a graph. It has several operations if a normalization, or the sums of one,
+/// A convolution as a graph. The graph has several operations if a normalization, or its sums,
 /// follow.
 class ConvGraph {
  public:
   /// Throws a CudnnError, also if the library has no such graph.
   ConvGraph(const GraphTarget& target, const ConvProblem& problem, const ConvForm& form);
-  /// The proposals of the heuristics, the fastest by their expectation first; then those that they
-  /// fall back to. Each engine with its knobs once.
+  /// The proposals of the heuristics, the one that they expect to be fastest first; then their
+  /// fallbacks. Each engine with its knobs occurs once.
   std::vector<ConvEngine> engines() const;
-  /// Throws a CudnnError, also if the engine cannot compute it after all.
+  /// Throws a CudnnError, also if the engine turns out not to compute it.
   GraphObject plan(const ConvEngine& engine) const;
-  /// The number of the form's specs. A plan knows a tensor by the place of its spec.
+  /// The number of the form's specs. A plan identifies a tensor by the index of its spec.
   std::size_t tensors() const { return tensors_; }
 
  private:
@@ -95,7 +95,7 @@ class ConvGraph {
   std::size_t tensors_;
 };
 
-/// A plan that runs on the GPU of `handle`. Throws as ConvGraph::plan.
+/// A plan that runs on the GPU of `handle`. Throws like ConvGraph::plan.
 std::unique_ptr<ConvWay> plan_way(cudnnHandle_t handle, std::shared_ptr<const ConvGraph> graph,
                                   const ConvEngine& engine);
 

@@ -55,7 +55,8 @@ class WideInputs final : public BoundOperation {
     Execution execution = inner_->execution();
     execution.storage = std::string(name(type_));
     execution.numbers.erase("kernels_s");  // of the inner operation's kernels alone
-    // Products of 16-bit numbers are exact in tf32, too: no result tells which of the two it was.
+    // Products of 16-bit numbers are exact in tf32, too, so no result tells whether it was fp32 or
+    // tf32.
     if (execution.evidence == "numerical") execution.evidence = "requested";
     for (const TensorSpec& wide : wide_) execution.workspace_bytes += wide.bytes;
     return execution;

@@ -24,8 +24,9 @@ struct CopyPlace {
   int gpu = 0;  ///< by its number in CUDA_VISIBLE_DEVICES
 };
 
-/// Does not hold the GPU back: a copy of pageable memory ends when the host has copied it to
-/// page-locked memory, so the host would wait for what waits for it.
+/// A stream without hold(): a copy of pageable memory ends when the host has copied it to
+/// page-locked memory. If the GPU were held back, the host would wait for a copy that waits for the
+/// host.
 class CopyStream final : public Stream {
  public:
   explicit CopyStream(CudaStream& stream) : stream_(stream) {}
@@ -38,7 +39,7 @@ class CopyStream final : public Stream {
   CudaStream& stream_;
 };
 
-/// Memory of another GPU than the current one.
+/// Memory of a GPU other than the current one.
 std::shared_ptr<void> allocate_memory(int gpu, std::size_t bytes, const std::string& name) {
   int current = 0;
   check(cudaGetDevice(&current), "asking for the current GPU");
@@ -54,13 +55,13 @@ std::shared_ptr<void> allocate_memory(int gpu, std::size_t bytes, const std::str
   return memory;
 }
 
-/// True if a tensor lies in the memory of the GPU whose kernels run: CopyDevice chose no other
-/// memory.
+/// True if a tensor is in the memory of the GPU whose kernels run, so that CopyDevice chose no
+/// other memory.
 bool is_own(Tensor& tensor) {
   return dynamic_cast<CudaTensor*>(&tensor) != nullptr && !tensor.spec().memory;
 }
 
-/// The prover of tensors of that GPU; the host compares all others.
+/// The prover for tensors of that GPU; the host compares all others.
 class CopyProver final : public Prover {
  public:
   explicit CopyProver(Prover& of_gpu) : of_gpu_(of_gpu) {}
@@ -106,7 +107,8 @@ class CopyDevice final : public Device {
     if (place.pinned) plain.memory = [this](std::size_t bytes) { return gpu_.host_memory(bytes); };
     return host_.allocate(plain);
   }
-  // The GPU's kernels touch no memory of another GPU: its copies bring what the host makes.
+  // The kernels of the GPU access no memory of another GPU: the host generates those data, and the
+  // GPU copies them.
   void put(Tensor& tensor, const Source& source) override {
     is_of_gpu(tensor) ? gpu_.CudaDevice::put(tensor, source) : host_.put(tensor, source);
   }
@@ -143,7 +145,7 @@ class CopyDevice final : public Device {
   CopyProver prover_;
 };
 
-/// Bytes a second of a PCIe lane in one direction, by generation (PCI-SIG's rates and codes).
+/// Bytes per second of a PCIe lane in one direction, by generation (PCI-SIG's rates and codes).
 double lane_rate(int generation) {
   constexpr std::array<double, 7> rates{0,
                                         2.5e9 / 8 * 8 / 10,
@@ -157,15 +159,16 @@ double lane_rate(int generation) {
              : 0;
 }
 
-/// True if GPU memory and the host's are joined by PCIe, as far as the GPU tells: one that uses the
-/// host's page tables (Grace) has a faster link.
+/// True if PCIe joins the memory of the GPU and that of the host, as far as the GPU reports. A GPU
+/// that uses the host's page tables (Grace) has a faster link.
 bool is_behind_pcie(int gpu) {
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, gpu), "asking for the properties of the GPU");
   return properties.pageableMemoryAccessUsesHostPageTables == 0;
 }
 
-/// Lets two GPUs reach the memory of each other, if they can: else the host stages their copies.
+/// Enables two GPUs to access each other's memory, if they can; otherwise the host stages their
+/// copies.
 bool are_peers(int a, int b) {
   int current = 0;
   check(cudaGetDevice(&current), "asking for the current GPU");
@@ -195,7 +198,7 @@ class Copying final : public BoundOperation {
     execution_.implementation = "cudaMemcpyAsync";
     const CopyPlace &from = places[0], &to = places[1];
     if (from.host || to.host) {
-      int own = 0;  // the GPU whose link device_ tells of
+      int own = 0;  // the GPU whose link device_ describes
       check(cudaGetDevice(&own), "asking for the current GPU");
       const int gpu = from.host ? to.gpu : from.gpu;
       bounded_ = gpu == own && is_behind_pcie(gpu);
@@ -234,8 +237,8 @@ class Copying final : public BoundOperation {
     check(cudaStreamWaitEvent(here, ended_, 0), "waiting for an event");
   }
 
-  /// The limit is the rate of the link in one direction: its highest generation (it slows down
-  /// while nothing runs) and the lanes that it has now.
+  /// The limit is the rate of the link in one direction: its highest generation (the link slows
+  /// down when idle) and its present number of lanes.
   Execution execution() const override {
     Execution ran = execution_;
     const std::optional<DeviceHealth> health = bounded_ ? device_.health() : std::nullopt;

@@ -7,7 +7,7 @@
 
 namespace assay::cuda {
 
-/// `gpu` must outlive it, and its stream is that of the copies.
+/// `gpu` must outlive the device. Copies use the stream of `gpu`.
 std::unique_ptr<Device> copy_device(KernelDevice& gpu);
 
 }  // namespace assay::cuda

@@ -11,7 +11,7 @@ namespace assay::cuda {
 
 std::string cudnn_library() {
   const std::size_t version = cudnnGetVersion();
-  // Since 9 the major version has a factor of its own.
+  // Since version 9 the major version has another factor.
   const std::size_t major = version >= 90000 ? version / 10000 : version / 1000;
   const std::size_t rest = version - major * (version >= 90000 ? 10000 : 1000);
   return fmt::format("cuDNN {}.{}.{}", major, rest / 100, rest % 100);
@@ -68,7 +68,7 @@ const char* math_name(cudnnMathType_t math) {
 
 namespace {
 
-/// Ask it once for an error: cuDNN forgets the last one when it has told it.
+/// Call it once for each error: cuDNN forgets the last error after reporting it.
 std::string library_words(cudnnStatus_t status) {
   std::string text =
       fmt::format("{}, status {}", cudnnGetErrorString(status), static_cast<int>(status));
@@ -83,7 +83,7 @@ std::string library_words(cudnnStatus_t status) {
 }
 
 std::string describe_failure(const std::string& what, const std::string& in_words) {
-  const std::string runtime = pending();  // the error below, and if it is permanent
+  const std::string runtime = pending();  // the underlying error, and whether it is permanent
   return fmt::format("{} failed ({}: {}{})", what, cudnn_library(), in_words,
                      runtime.empty() ? "" : fmt::format("; CUDA: {}", runtime));
 }

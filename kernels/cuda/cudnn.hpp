@@ -13,7 +13,7 @@ namespace assay::cuda {
 
 /// "cuDNN 9.19.0", of the library that is loaded.
 std::string cudnn_library();
-/// True if the status means that the library does not support the call, rather than a failure.
+/// True if the status means that the library does not support the call; false if it failed.
 bool not_supported(cudnnStatus_t status);
 /// cuDNN's type of a tensor's elements; std::logic_error for u8 and s32.
 cudnnDataType_t cudnn_type(DataType type);
@@ -31,13 +31,14 @@ class CudnnError final : public CaseError {
  public:
   CudnnError(const std::string& what, cudnnStatus_t code);
   const cudnnStatus_t status;
-  const std::string words;  ///< the library's own, of the status and (cuDNN 9) of the last error
+  const std::string words;  ///< the library's own words about the status and (cuDNN 9) the last
+                            ///< error
 
  private:
   CudnnError(const std::string& what, cudnnStatus_t code, const std::string& in_words);
 };
 
-/// Returns where `status` is success; else throws a CudnnError.
+/// Throws a CudnnError unless `status` is success.
 void check(cudnnStatus_t status, const std::string& what);
 
 /// One of cuDNN's objects.

@@ -1,6 +1,6 @@
 #pragma once
-// The items (item.hpp) that make inputs and read outputs. Items that write or read elements know
-// their places in the layout of the tensor.
+// The items (item.hpp) that generate inputs and read outputs. Items that access elements know their
+// places in the layout of the tensor.
 
 #include "core/api/random_items.hpp"
 #include "kernels/cuda/item.hpp"
@@ -43,7 +43,7 @@ struct Weights {
   }
 };
 
-/// The value of a stored element: exact.
+/// The value of a stored element, exactly.
 template <class Stored>
 ASSAY_ITEM double decode_value(Stored stored) {
   if constexpr (std::is_integral_v<Stored>)
@@ -85,7 +85,7 @@ struct SetElement {
   ASSAY_ITEM void operator()(std::int64_t i) const { to[place(i)] = bits; }
 };
 
-/// Elements first, first + 1, … in row-major order, and back.
+/// Elements first, first + 1, … in row-major order, and the reverse.
 template <class Bits>
 struct PackElement {
   const Bits* from;
@@ -103,16 +103,16 @@ struct PlaceElement {
   ASSAY_ITEM void operator()(std::int64_t i) const { to[place(first + i)] = from[i]; }
 };
 
-/// A part of what ScanResult tells. The sum is sum + carry.
+/// A part of a ScanResult. The sum is sum + carry.
 struct ScanPart {
   double sum = 0, carry = 0, rounding = 0, bad_value = 0;
   std::int64_t bad = 0, first_bad = 0;
 
-  /// Knuth's sum of two: what an addition rounds goes to `carry`. Sums of integers below 2^53 are
-  /// exact as long as n of them have no partial sum M with n M > 2^106: an addition's error is an
-  /// integer of at most 2^-53 M, so that their sum stays below 2^53, where fp64 holds all integers.
-  /// (A multiplication that a compiler fuses with the addition changes nothing of exact products,
-  /// and of others no more than their own rounding.)
+  /// Knuth's two-sum: the rounding error of an addition goes to `carry`. Sums of integers below
+  /// 2^53 are exact as long as n of them have no partial sum M with n M > 2^106: an addition's
+  /// error is an integer of at most 2^-53 M, so that the sum of the errors stays below 2^53, where
+  /// fp64 holds all integers. (If a compiler fuses a multiplication with the addition, exact
+  /// products do not change; others change by at most their own rounding.)
   ASSAY_ITEM void add(double part) {
     const double total = sum + part, of_part = total - sum;
     carry += (sum - (total - of_part)) + (part - of_part);
@@ -130,7 +130,8 @@ struct ScanPart {
   }
 };
 
-/// Elements i, i + lanes, i + 2 lanes, … of n: neighbours are read at the same time.
+/// Elements i, i + lanes, i + 2 lanes, … of n, so that neighbouring elements are read at the same
+/// time.
 template <class Stored>
 struct ScanLane {
   const Stored* from;

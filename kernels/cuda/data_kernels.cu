@@ -1,4 +1,4 @@
-// The kernels that make inputs and read outputs.
+// The kernels that generate inputs and read outputs.
 
 #include "kernels/cuda/data_items.hpp"
 #include "kernels/cuda/for_each.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-// Small arrays that kernels read, and the places of a layout's elements among them.
+// Small arrays that kernels read, and the places of a tensor's elements in its layout.
 
 #include <cstddef>
 #include <cstring>
@@ -15,10 +15,10 @@ namespace assay::cuda {
 /// Enough threads for every GPU, and few enough that their results need 30 MB at most.
 inline constexpr std::int64_t most_lanes = std::int64_t{1} << 18;
 
-/// Small arrays of the host that kernels read, in one piece of memory.
+/// Small arrays of the host that kernels read. They share one piece of memory.
 class Tables {
  public:
-  /// Returns where in the memory they begin.
+  /// Returns the offset at which they begin in the memory.
   template <class T>
   std::size_t add(std::span<const T> values) {
     const std::size_t at = size();
@@ -61,7 +61,8 @@ inline Places find_places(const TensorSpec& spec) {
   return places;
 }
 
-/// The places of a tensor, whose tables lie at `memory` (the second step, `at` being the first's).
+/// Adds the pieces of a tensor's layout to the tables; once the tables are at `memory`, sets their
+/// address. The second function takes the offset `at` that the first one returned.
 inline std::size_t add_pieces(const TensorSpec& spec, Tables& tables) {
   return in_pieces(spec) ? tables.add(std::span<const std::int64_t>(spec.layout->pieces)) : 0;
 }

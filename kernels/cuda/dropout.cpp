@@ -25,7 +25,7 @@ class Dropout final : public OwnOperation {
           packs_);
   }
 
-  DropoutMask mask_;  ///< but for the step, which the GPU has
+  DropoutMask mask_;  ///< except the step, which is on the GPU
   std::int64_t packs_;
 };
 

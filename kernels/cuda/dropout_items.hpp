@@ -1,6 +1,6 @@
 #pragma once
 // The item (item.hpp) of dropout (kernels/dropout/problem.hpp), channels innermost, so that packs
-// have the order of the elements' numbers.
+// are in the order of the elements' numbers.
 
 #include <Random123/philox.h>
 
@@ -23,7 +23,7 @@ struct Drop {
     load<width>(from + first, x);
     Philox::ctr_type words = {};
     for (unsigned j = 0; j < width; ++j) {
-      // Packs do not cross blocks of four but where they begin with one.
+      // A pack either stays within a block of four words or begins with a block.
       if (j % 4 == 0) {
         const std::uint64_t block = (first + j) / 4;
         const Philox::ctr_type number = {

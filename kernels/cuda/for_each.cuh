@@ -6,10 +6,10 @@
 namespace assay::cuda {
 
 constexpr int item_threads = 256;
-// Enough for every GPU; threads step over what is beyond.
+// Enough for every GPU; threads loop over the remaining items.
 constexpr std::int64_t most_blocks = 65535;
 
-/// Blocks that a multiprocessor must have registers for.
+/// Number of blocks for which a multiprocessor must have registers.
 template <class Item>
 constexpr int choose_least_blocks() {
   if constexpr (requires { Item::least_blocks; }) return Item::least_blocks;

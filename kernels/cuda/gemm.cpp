@@ -19,15 +19,15 @@
 namespace assay::cuda {
 namespace {
 
-/// Memory that an algorithm may use: what NVIDIA advises for Hopper, and enough for the others.
+/// Memory that an algorithm may use: NVIDIA's advice for Hopper, and enough for other GPUs.
 constexpr std::size_t most_workspace = std::size_t{32} << 20;
-/// The alignment of the memory of every matrix. cuBLASLt takes it to be 256, which parts of a
-/// network's parameters are not: they begin at cache lines.
+/// The alignment of the memory of every matrix. cuBLASLt assumes 256 by default. Parts of a
+/// network's parameters do not satisfy that, because they begin at cache lines.
 constexpr std::uint32_t least_alignment = 64;
 
-/// The factors of matrices of 8-bit floating types, as those of a network have the scales of their
-/// data; alpha takes them back. Powers of two, so nothing is rounded; their product is not
-/// 1, so a result without them is wrong.
+/// The factors of matrices of 8-bit floating types, which networks choose by the scales of their
+/// data; alpha undoes them. They are powers of two, so nothing is rounded. Their product is not 1,
+/// so a result without them is incorrect.
 constexpr float scale_of_a = 0.5F, scale_of_b = 0.25F;
 
 void check_lt(cublasStatus_t status, const std::string& what) {
@@ -58,7 +58,7 @@ using Description = LtOwned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
 using Matrix = LtOwned<cublasLtMatrixLayout_t, &cublasLtMatrixLayoutDestroy>;
 using Preference = LtOwned<cublasLtMatmulPreference_t, &cublasLtMatmulPreferenceDestroy>;
 
-/// The types that cuBLASLt is asked for in a precision.
+/// The types that are requested from cuBLASLt for a precision.
 struct Types {
   cublasComputeType_t compute;
   cudaDataType_t scale;  ///< of alpha and beta
@@ -100,7 +100,7 @@ cudaDataType_t cuda_type(DataType type) {
   throw std::logic_error("no matrix of this backend has this type");
 }
 
-/// alpha and beta as the type of the scale wants them.
+/// alpha and beta in the type that cuBLASLt requires.
 struct Factor {
   explicit Factor(double value)
       : fp64(value), fp32(static_cast<float>(value)), s32(static_cast<std::int32_t>(value)) {}
@@ -149,7 +149,7 @@ class LtGemm final : public BoundOperation {
     execution_.evidence = vectors ? "numerical" : "requested";
   }
 
-  /// Settles the algorithm; why there is none, or nothing.
+  /// Chooses the algorithm. Returns why there is none, or nothing.
   std::optional<std::string> choose() {
     Preference preference;
     check_lt(cublasLtMatmulPreferenceCreate(preference.out()), "making a preference");
@@ -175,7 +175,8 @@ class LtGemm final : public BoundOperation {
     return std::nullopt;
   }
 
-  /// Runs once, with the kernels recorded; why it is not what was asked for, or nothing.
+  /// Runs once, with the kernels recorded. Returns why the run was not the requested one, or
+  /// nothing.
   std::optional<std::string> prove(CudaDevice& device) {
     const std::optional<KernelMeaning> seen = trial_run(device, *this, problem_.canonical());
     if (!seen) return std::nullopt;
@@ -196,7 +197,7 @@ class LtGemm final : public BoundOperation {
  private:
   /// Limits the choice of an algorithm.
   void limit(const Preference& preference) const {
-    // By default the parts of a sum that is split may be stored in the type of the result, which
+    // By default cuBLASLt may store the parts of a split sum in the type of the result, which
     // rounds them to 16 bits.
     const std::uint32_t reductions = size_of(arguments_[2].type) == 2
                                          ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
@@ -220,8 +221,8 @@ class LtGemm final : public BoundOperation {
         "describing a transpose");
   }
 
-  /// Scales lie in the memory of the GPU. Sums are promoted to fp32 while they are made, as far as
-  /// the GPU does that: no fast accumulation.
+  /// Scales are in the memory of the GPU. Fast accumulation is off: sums are promoted to fp32
+  /// during the sum, as far as the GPU does that.
   void scale() {
     const float scales[] = {scale_of_a, scale_of_b};
     scales_ = gpu_memory(sizeof scales, "scales");

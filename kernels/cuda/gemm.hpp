@@ -1,12 +1,12 @@
 #pragma once
-// Matrix multiplication by cuBLASLt, for every problem that is made of it.
+// Matrix multiplication by cuBLASLt, for every problem that consists of it.
 
 #include "kernels/gemm/problem.hpp"
 #include "support/cuda/device.hpp"
 
 namespace assay::cuda {
 
-/// The product, with its algorithm settled and its arithmetic proved by a run; or why there is
+/// The product, with its algorithm settled and its arithmetic proven by a run; or why there is
 /// none.
 Result<std::unique_ptr<Operation>> make_product(CudaDevice& device, const GemmProblem& problem);
 

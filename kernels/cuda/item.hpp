@@ -1,9 +1,9 @@
 #pragma once
-// Our kernels consist of items. A thread runs one item, which writes results that no other item
-// writes, and threads share no memory; those of a warp may exchange values (warp.hpp). So results
-// do not depend on the order of threads, sums are computed in stages, in a fixed order, and tests
-// run the same code on the host (tests/cuda/fake/items.cpp). nvcc compiles this header, so it
-// includes no other headers of Assay but those of core/api that include item_code.hpp alone.
+// Our kernels consist of items. A thread runs one item, and no two items write the same result.
+// Threads share no memory; those of a warp may exchange values (warp.hpp). Sums are computed in
+// stages, in a fixed order. So results do not depend on the order of threads, and tests run the
+// same code on the host (tests/cuda/fake/items.cpp). nvcc compiles this header, so the only headers
+// of Assay that it includes are those of core/api that include only item_code.hpp.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -66,7 +66,7 @@ ASSAY_ITEM void store(const ValueOf<Stored>* from, Stored* to) {
   Pack<Stored, width> pack;
   for (int j = 0; j < width; ++j) pack.at[j] = narrow<Stored>(from[j]);
 #if defined(__CUDA_ARCH__)
-  // Between other stores nvcc splits one of a pack into its elements.
+  // Among other stores, nvcc would split the store of a pack into its elements.
   if constexpr (sizeof pack == sizeof(uint4)) {
     uint4 words;
     memcpy(&words, &pack, sizeof pack);
@@ -76,8 +76,8 @@ ASSAY_ITEM void store(const ValueOf<Stored>* from, Stored* to) {
   *reinterpret_cast<Pack<Stored, width>*>(to) = pack;
 }
 
-/// The sum of `count` numbers that are `step` apart, in their order. Many are read at once: each
-/// takes long to arrive.
+/// The sum of `count` numbers that are `step` apart, in their order. Several are read at once,
+/// because each read has a long latency.
 ASSAY_ITEM double add_strided(const double* from, std::int64_t step, std::int64_t count) {
   constexpr int at_once = 16;
   double sum = 0;
@@ -105,7 +105,7 @@ struct SumStage {
   }
 };
 
-/// Rows [rows, columns], few of them, whose sums an item takes itself.
+/// Rows [rows, columns] that are so few that an item sums them itself.
 struct FewRows {
   const double* from = nullptr;
   std::int64_t rows = 0, columns = 0;
@@ -114,9 +114,10 @@ struct FewRows {
   }
 };
 
-/// Divides numbers below 2^31 by a multiplication, which takes a fifth of the time: with s the
-/// least with by <= 2^s, and m = floor(2^32 (2^s - by) / by) + 1, n / by is (n m / 2^32 + n) / 2^s
-/// (T. Granlund and P. Montgomery, Division by Invariant Integers using Multiplication, PLDI 1994).
+/// Divides numbers below 2^31 by a multiplication, which takes a fifth of the time of a division.
+/// With the least s such that by <= 2^s, and m = floor(2^32 (2^s - by) / by) + 1, n / by is (n m /
+/// 2^32 + n) / 2^s (T. Granlund and P. Montgomery, Division by Invariant Integers using
+/// Multiplication, PLDI 1994).
 class Divisor {
  public:
   Divisor() = default;

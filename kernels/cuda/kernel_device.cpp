@@ -64,7 +64,7 @@ WeightTables add_weights(const TensorSpec& spec, const ChecksumWeights& weights,
     std::vector<signed char> within, sign;
     for (std::int64_t i = 0; i < std::min(spec.dims[d], block); ++i)
       within.push_back(static_cast<signed char>(weights.factor(d, i)));
-    // Relative to the first block, whose sign `within` contains.
+    // Relative to the first block; `within` includes the sign of the first block.
     for (std::int64_t i = 0; i < spec.dims[d]; i += block)
       sign.push_back(weights.factor(d, i) == weights.factor(d, 0) ? 1 : -1);
     at.within[d] = tables.add(std::span<const signed char>(within));
@@ -139,12 +139,13 @@ bool KernelDevice::knows(const TensorSpec& spec, const ChecksumWeights* weights)
 
 void KernelDevice::prove(DataType type) {
   if (proved_.contains(type)) return;
-  proving_ = true;  // put and get are the host's until then
+  proving_ = true;  // until then, put and get are those of the host
   struct Proved {
     bool& proving;
     ~Proved() { proving = false; }
   } const until_proved{proving_};
-  // Lanes of two stages and remainders, a block that is not whole, and a layout with padding.
+  // This shape needs two stages with remainders, has an incomplete block, and a layout with
+  // padding.
   TensorSpec spec = plain_tensor("trial", Role::output, type, {5, 19, 50});
   spec.layout = std::make_shared<const Layout>(channel_blocks(spec.dims, 8));
   const std::int64_t n = spec.elements();
@@ -172,7 +173,7 @@ void KernelDevice::prove(DataType type) {
   const Values full(Values::Kind::mantissa, 1, "trial", type, 100),
       small(Values::Kind::integer, 2, "trial", type, 8);
   std::vector<Values> all{full, small};
-  // So large that their rounding may have moved the sum.
+  // Values so large that their rounding may have changed the sum.
   if (!is_integer(type) && size_of(type) > 1)
     all.push_back(full.scaled(static_cast<int>(-std::log2(unit_roundoff(type))) + 2));
   for (const Values& values : all) {
@@ -235,7 +236,7 @@ void KernelDevice::set_all(Tensor& tensor, double value) {
   const TensorSpec& spec = tensor.spec();
   Places places;
   Tables tables;
-  // Without padding, every place gets the value, in any order.
+  // Without padding, every place gets the value, so the order does not matter.
   if (in_pieces(spec) || (spec.layout && spec.layout->elements > spec.elements()))
     places = find_places(spec);
   const std::size_t pieces = add_pieces(spec, tables);
@@ -259,8 +260,8 @@ ScanResult KernelDevice::read(Tensor& tensor, std::span<const std::int64_t> indi
   const std::size_t pieces = add_pieces(spec, tables), wanted = tables.add(indices);
   const WeightTables factors =
       weights == nullptr ? WeightTables{} : add_weights(spec, *weights, tables);
-  // These follow the tables: the parts of the lanes, of each stage, and the data that goes to the
-  // host: the last part and the elements.
+  // After the tables follow: the parts of the lanes, the parts of each stage, and the data for the
+  // host, which are the last part and the elements.
   std::int64_t parts = lanes;
   for (std::int64_t left = lanes; left > 1; parts += left)
     left = (left + rows_of_stage - 1) / rows_of_stage;
@@ -339,7 +340,7 @@ void KernelDevice::move(Tensor& tensor, bool to_gpu,
   const std::int64_t n = spec.elements();
   const std::size_t most = static_cast<std::size_t>(std::min(n, at_once)) * size;
   std::byte* const memory = scratch(tables.size() + most);
-  // show() may use the device: what this call uses belongs to it alone until it ends.
+  // show() may use the device, so the memory of this call is reserved for it until it ends.
   const std::size_t scratch_bytes = std::exchange(scratch_bytes_, 0);
   std::shared_ptr<void> own_scratch = std::exchange(scratch_, nullptr),
                         own_staging = std::exchange(staging_, nullptr);

@@ -1,8 +1,8 @@
 #pragma once
-// The GPU with our kernels: it makes inputs and reads outputs itself, so that no tensor crosses to
-// the host as a whole. If its kernels cannot run, or do not know the layout of a tensor, the host
-// does the work (Device's defaults). Kernels are believed of a type of elements after they have
-// made and found what the host does, in every process.
+// The GPU with our kernels: it generates inputs and reads outputs itself, so that no tensor crosses
+// to the host as a whole. If its kernels cannot run, or do not support the layout of a tensor, the
+// host does the work (Device's defaults). In every process, the kernels are trusted with a type of
+// elements only after their results for it agree with the host's.
 
 #include <cstddef>
 #include <functional>
@@ -25,7 +25,7 @@ class KernelProver;
 /// The GPU has no code of ours that it can run.
 struct LaunchFailure {};
 
-/// Too little memory is left for what is made of inputs and outputs.
+/// Too little memory is left for the data that are computed from inputs and outputs.
 struct MemoryShortage : CaseError {
   using CaseError::CaseError;
 };
@@ -44,10 +44,11 @@ class KernelDevice final : public CudnnDevice {
 
  private:
   friend class KernelProver;  // starts its kernels, in the same scratch memory
-  /// True if kernels know the tensor's layout; `weights` are those of its dimensions, or null.
+  /// True if kernels support the tensor's layout; `weights` are the weights of its dimensions, or
+  /// null.
   bool knows(const TensorSpec& spec, const ChecksumWeights* weights = nullptr) const;
-  /// Makes and reads a small tensor of the type, at the first call. CaseError if the host finds
-  /// other elements in it, or tells other things of it.
+  /// Generates and reads a small tensor of the type, at the first call. CaseError if the host finds
+  /// other elements in it, or other results.
   void prove(DataType type);
   void make(Tensor& tensor, const Values& values);
   void set_all(Tensor& tensor, double value);
@@ -66,7 +67,8 @@ class KernelDevice final : public CudnnDevice {
   /// Memory that the next call overwrites.
   std::byte* scratch(std::size_t bytes);
   void upload(std::byte* to, const std::vector<std::byte>& from);
-  /// work() on elements of the type, unless kernels cannot be launched: returns false then.
+  /// Calls work() for elements of the type, and returns true. Returns false if kernels cannot be
+  /// launched.
   template <class Work>
   bool by_kernels(DataType type, const Work& work);
 

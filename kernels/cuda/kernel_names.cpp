@@ -18,17 +18,17 @@ std::string lower(std::string text) {
 
 // Shapes of the tensor cores' instructions, m16n8k8 as "1688" behind the type of the sums, and the
 // words of cuDNN, cuBLAS and CUTLASS: volta_fp16_s884cudnn_…, …_tensor16x8x16_…,
-// cutlass_80_tensorop_…; kernels for sm_90 tell by their groups of warps, and those of cuBLAS since
-// CUDA 12.8 by their generator: nvjet_hsh_256x128_64x4_…. The word "tensor" alone is no evidence:
-// scalePackedTensor_kernel is none.
+// cutlass_80_tensorop_…; names of kernels for sm_90 contain groups of warps, and those of cuBLAS
+// since CUDA 12.8 the generator: nvjet_hsh_256x128_64x4_…. The word "tensor" alone is no evidence:
+// scalePackedTensor_kernel uses no tensor cores.
 constexpr std::array tensor_words{"s884",     "h884",      "s1688",     "h1688",  "s16816",
                                   "h16816",   "i8816",     "i16832",    "i16864", "tensorop",
                                   "tensor8x", "tensor16x", "warpgroup", "wgmma",  "hmma",
                                   "imma",     "tf32",      "nvjet"};
 
-/// The kernels of fp64 multiply and add as every fp64 unit: cutlass_80_tensorop_d884gemm_… and the
-/// larger shapes of sm_90, sm80_xmma_gemm_f64f64_f64f64_f64_…_tensor8x8x4_kernel. Sums in fp64 are
-/// no other arithmetic.
+/// The tensor-core kernels of fp64 multiply and add like every fp64 unit:
+/// cutlass_80_tensorop_d884gemm_… and the larger shapes of sm_90,
+/// sm80_xmma_gemm_f64f64_f64f64_f64_…_tensor8x8x4_kernel. So they are not a different arithmetic.
 constexpr std::array fp64_words{"d884", "d1684", "d1688", "d16816", "f64f64"};
 
 bool has_any(const std::string& text, std::span<const char* const> words) {
@@ -40,22 +40,22 @@ bool uses_tensor_cores(const std::string& text) {
   return !has_any(text, fp64_words) && has_any(text, tensor_words);
 }
 
-/// These kernels of cuDNN split sums and add the parts in the type of the result: on an H100
-/// gradients of fp16 by them were wrong in integers that fp32 holds. CUTLASS' ReduceSplitK and
+/// These kernels of cuDNN split sums and add the parts in the type of the result: on an H100, their
+/// fp16 gradients were wrong for integers that fp32 holds exactly. CUTLASS' ReduceSplitK and
 /// cuBLASLt's splitKreduce_kernel add in fp32, and were exact.
 bool adds_parts(const std::string& text) {
   return text.find("split_k_kernel") != std::string::npos ||
          text.find("wgrad_image_first_layer") != std::string::npos;
 }
 
-/// CUTLASS names the type in which a reduction stores parts, and that in which it adds them.
+/// CUTLASS names the type in which a reduction stores parts, and the type in which it adds them.
 bool adds_in_fp32(const std::string& text) {
   return text.find("reducesplitk") != std::string::npos &&
          text.find("reduceadd<float, float,") != std::string::npos;
 }
 
-/// The name without the parameters: the first parenthesis that is not one of "(anonymous
-/// namespace)" or of a template's cast, as in "kernel<(int)4>(float*)".
+/// The name without the parameters. They begin at the first parenthesis that does not belong to
+/// "(anonymous namespace)" or to a cast in a template argument, as in "kernel<(int)4>(float*)".
 std::string strip_parameters(const std::string& name) {
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {

@@ -17,7 +17,7 @@ namespace {
 
 static_assert(static_cast<int>(Format::fp8_e5m2) == static_cast<int>(DataType::fp8_e5m2));
 
-/// Calls body(the code of this formula). False if the GPU does not have it, or has no room for so
+/// Calls body(the code of this formula). False if the GPU lacks the code, or the formula has too
 /// many inputs.
 template <class Body>
 bool with_expectation(const ElementFormula& formula, const Body& body) {
@@ -46,7 +46,7 @@ bool with_sum(const ElementFormula& formula, const Body& body) {
 #undef ASSAY_TRY
 }
 
-/// A tensor, whose tables are added first and set when they have a place on the GPU.
+/// A tensor. Its tables are added first; their addresses are set when they have a place on the GPU.
 struct Operand {
   AnyTensor tensor{};
   const TensorSpec* spec = nullptr;
@@ -75,7 +75,7 @@ struct Operand {
 /// The inputs of a formula, and its table.
 class Operands {
  public:
-  /// False if the GPU can neither make nor read one of them.
+  /// False if the GPU can neither generate nor read one of them.
   bool add(const ElementFormula& formula, const Inputs& inputs, Tables& tables) {
     for (const std::string& name : formula.inputs) {
       const Values& values = inputs.find(name)->second;
@@ -109,7 +109,8 @@ class Operands {
 
 enum class Fault { none, wrong, missing };
 
-/// A value that is wrong where another is expected, but finite in the narrowest type, or none.
+/// A value that is wrong if another one is expected: finite in the narrowest type, or missing
+/// (NaN).
 double faulty(Fault fault, DataType type, const Expected& want) {
   if (fault == Fault::missing && type == DataType::s32) return -2147483648.0;
   if (fault == Fault::missing) return std::numeric_limits<double>::quiet_NaN();
@@ -118,7 +119,7 @@ double faulty(Fault fault, DataType type, const Expected& want) {
                                    std::copysign(1.5 * size + 3 * want.max_bound + 1, want.value)));
 }
 
-/// True if two comparisons are equal but for roundings of fp64.
+/// True if two comparisons are equal except for fp64 roundings.
 bool are_alike(const ElementComparison& a, const ElementComparison& b, Fault fault) {
   const auto near = [](double x, double y, double size) {
     return x == y || (!std::isfinite(x) && !std::isfinite(y)) ||
@@ -133,7 +134,7 @@ bool are_alike(const ElementComparison& a, const ElementComparison& b, Fault fau
       !near(a.max_error, b.max_error, b.largest) ||
       !near(a.least_bound, b.least_bound, b.largest) || !near(a.largest, b.largest, 0))
     return false;
-  // Roundings may make another one of the right elements the worst.
+  // Roundings may select another one of the correct elements as the worst.
   return fault == Fault::none ||
          (a.worst == b.worst && near(a.actual, b.actual, 0) && near(a.target, b.target, 0) &&
           near(a.bound, b.bound, std::fabs(b.target)) && near(a.worst_ratio, b.worst_ratio, 0));
@@ -158,7 +159,7 @@ std::optional<ElementComparison> KernelProver::compare(Tensor& output, ElementRa
 
 bool KernelProver::finds_faults(DataType type, ElementRange range, const ElementFormula& formula,
                                 const Inputs& inputs) {
-  // Lanes of three stages and a remainder, and a layout with padding.
+  // This shape needs three stages with a remainder, and has a layout with padding.
   TensorSpec spec = plain_tensor("trial", Role::output, type, {5, 19, 50});
   spec.layout = std::make_shared<const Layout>(channel_blocks(spec.dims, 8));
   spec.bytes = static_cast<std::size_t>(spec.layout->elements) * size_of(type);
@@ -170,7 +171,7 @@ bool KernelProver::finds_faults(DataType type, ElementRange range, const Element
   std::vector<std::int64_t> indices(static_cast<std::size_t>(range.count));
   std::iota(indices.begin(), indices.end(), range.first);
   const auto expected = expect(formula, inputs, indices);
-  // No fault can be planted beside what a network's overflow makes of its data.
+  // No fault can be planted where a network's data have overflowed.
   if (!expected || !std::ranges::all_of(*expected, [](const Expected& element) {
         return std::isfinite(element.value) && std::isfinite(element.max_bound);
       }))

@@ -23,7 +23,7 @@ class KernelProver final : public Prover {
   bool multiply(const KeptMatrix& matrix, const KeptProduct& product) override;
 
  private:
-  /// work(), unless the host has to do it: returns false then.
+  /// Calls work(), and returns true. Returns false if the host must do the work.
   template <class Work>
   bool by_kernels(DataType type, const Work& work) {
     try {
@@ -32,11 +32,11 @@ class KernelProver final : public Prover {
       return false;
     }
   }
-  /// Compares the elements from `at` on with what the formula expects of the range.
+  /// Compares the elements from `at` on with the formula's expectations for the range.
   std::optional<ElementComparison> compare(Tensor& output, std::int64_t at, ElementRange range,
                                            const ElementFormula& formula, const Inputs& inputs);
-  /// True if the GPU finds faults in a tensor of the type as the host does. Plants them at the
-  /// first call for a formula, with what the GPU expects of it, which the host has checked.
+  /// True if the GPU finds the same faults in a tensor of the type as the host. At the first call
+  /// for a formula, plants faults beside the GPU's expected values, which the host has checked.
   bool finds_faults(DataType type, ElementRange range, const ElementFormula& formula,
                     const Inputs& inputs);
   /// a[m x k] b[k x n], row by row, in memory that the next call overwrites.

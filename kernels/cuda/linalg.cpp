@@ -1,4 +1,4 @@
-// The Gram matrix by cuBLAS, and which operation makes which kernel of data analysis.
+// The Gram matrix by cuBLAS, and the choice of an operation for each kernel of data analysis.
 
 #include "kernels/cuda/linalg.hpp"
 

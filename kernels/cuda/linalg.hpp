@@ -1,6 +1,6 @@
 #pragma once
-// The dense kernels of data analysis by cuBLAS and cuSOLVER. Both store matrices by columns, so
-// they see a row-major matrix as its transpose.
+// The dense kernels of data analysis by cuBLAS and cuSOLVER. Both libraries store matrices by
+// columns, so they read a row-major matrix as its transpose.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 
 namespace assay::cuda {
 
-/// Factors, which the libraries read through pointers.
+/// Constant factors; the libraries read them through pointers.
 template <class Real>
 inline constexpr Real zero = 0;
 template <class Real>
@@ -46,8 +46,8 @@ class LinalgOperation : public BoundOperation {
   LinalgOperation(const LinalgOperation&) = delete;
   LinalgOperation& operator=(const LinalgOperation&) = delete;
 
-  /// Runs once and records the kernels. Returns the reason why they are not the requested
-  /// arithmetic; nothing if they are.
+  /// Runs once and records the kernels. Returns the reason why they do not have the requested
+  /// arithmetic; nothing if they do.
   std::optional<std::string> prove(CudaDevice& device) {
     const std::optional<KernelMeaning> seen = trial_run(device, *this, what_);
     if (!seen) return std::nullopt;
@@ -98,8 +98,8 @@ class Dense {
   cusolverDnParams_t params_ = nullptr;
 };
 
-/// c = t + t^T without the second diagonal, for a triangle t [d, d] whose other half is 0. The sum
-/// has twice the diagonal, which is then halved; that rounds nothing.
+/// c = t + t^T, where t [d, d] is a triangle and its other half is 0. The sum contains the diagonal
+/// twice; halving it afterwards rounds nothing.
 template <class Real>
 void add_transposed(const BlasOf<Real>& blas, cublasHandle_t handle, std::int64_t d, const Real* t,
                     Real* c, const std::string& what) {

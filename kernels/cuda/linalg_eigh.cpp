@@ -1,5 +1,5 @@
 // Eigenvalues and eigenvectors by cuSOLVER's Xsyevd. The lower triangle of a row-major matrix is
-// the upper one that cuSOLVER sees. It overwrites a copy of a by the eigenvectors, whose transpose
+// the upper triangle for cuSOLVER. It overwrites a copy of a with the eigenvectors; their transpose
 // is v.
 
 #include "kernels/cuda/linalg.hpp"
@@ -15,7 +15,7 @@ class Eigh final : public LinalgOperation {
   Eigh(const LinalgProblem& problem, const Blas& blas, const Solver& solver)
       : LinalgOperation(problem, blas, "divide_and_conquer"), dense_(solver) {
     execution_.implementation = dense_.describe_function("Xsyevd");
-    const auto some = gpu_memory(64, "eigh");  // of which the address alone is looked at
+    const auto some = gpu_memory(64, "eigh");  // only its address is used
     std::size_t on_host = 0;
     check_solver(dense_->syevd_size(dense_.handle(), dense_.params(), CUSOLVER_EIG_MODE_VECTOR,
                                     CUBLAS_FILL_MODE_UPPER, shape_.d, library_type<Real>,

@@ -1,4 +1,4 @@
-// hinge: one pass over the observations, then the sums of its parts.
+// hinge: one pass over the observations, then the sums of the parts.
 
 #include "kernels/cuda/linalg.hpp"
 #include "kernels/cuda/linalg_rows.hpp"

@@ -1,19 +1,19 @@
 #pragma once
-// The items of data analysis (item.hpp, warp.hpp). Matrices are row-major: observations of d
-// features are adjacent. A warp reads an observation at once, and keeps its part of the sums over
-// its observations; every `warps`-th is its own, so that the warps read adjacent ones together.
-// Sums over the parts are taken in stages, in a fixed order.
+// The items of data analysis (item.hpp, warp.hpp). Matrices are row-major: the d features of an
+// observation are adjacent. A warp reads a whole observation at once, and keeps its part of the
+// sums over its observations, which are `warps` apart; so neighbouring warps read adjacent memory.
+// The parts are added in stages, in a fixed order.
 
 #include "kernels/cuda/warp.hpp"
 
 namespace assay::cuda {
 
-/// Rows of x, less the shift, with a one appended, and then zeros up to `columns`, an even number;
-/// with s, rows whose s is not between 0 and 1 are 0, as rows beyond x are. An item writes two
+/// Rows of x, less the shift, followed by a one, and zeros up to `columns`, an even number. Rows
+/// beyond x are 0; so are, with s, rows whose s is not between 0 and 1. An item writes two
 /// elements.
 template <class Real>
 struct Observe {
-  const Real *x, *shift, *s;  ///< shift, s: null where there is none
+  const Real *x, *shift, *s;  ///< shift, s: null if there is none
   double* to;
   std::int64_t rows, d, columns;
   Divisor pairs;  ///< by columns / 2
@@ -38,13 +38,13 @@ struct Observe {
   }
 };
 
-/// The sums of `blocks` symmetric matrices [columns, columns], of which the elements (r, c) with
-/// c >= r are read: gram [size, size], both triangles, and sums, the elements (r, size), where they
+/// The sums of `blocks` symmetric matrices [columns, columns]; only the elements (r, c) with c >= r
+/// are read. Writes gram [size, size], both triangles, and the elements (r, size) as sums, if these
 /// are wanted.
 struct AddMatrices {
   const double* from;
   std::int64_t blocks, columns, size;
-  double *gram, *sums;  ///< sums: null where none are wanted
+  double *gram, *sums;  ///< sums: null if not wanted
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const std::int64_t r = i / columns, c = i % columns;
     if (c < r || c > size || (c == size && sums == nullptr)) return;
@@ -81,10 +81,10 @@ struct HalfNorm {
   }
 };
 
-/// Centroids of which a warp has the products with an observation, or the sums, at once.
+/// Number of centroids for which a warp holds products with an observation, or sums, at once.
 inline constexpr int centroids_at_once = 4;
 
-/// Finds the centroid with the smallest half_norm - product, the first of equal ones.
+/// Finds the centroid with the smallest half_norm - product; the first one of equal ones.
 template <class Real, int width>
 struct NearestCentroid {
   const Real *x, *centroids, *half_norms;
@@ -149,13 +149,13 @@ struct FindLabels {
   }
 };
 
-/// The parts of the sums of four centroids, of a tile of the features: of the observations, of
-/// ones, and of squared differences, of which nothing cancels. A part is a row of sums [k, d],
-/// counts [k] and distances [pieces]: one for each tile of four centroids.
+/// The parts of the sums of four centroids, for a tile of the features: sums of the observations,
+/// of ones, and of squared differences, in which nothing cancels. A part is a row of sums [k, d],
+/// counts [k] and distances [pieces]: one distance for each tile of four centroids.
 template <class Real, int width>
 struct AddToCentroids {
   NearestCentroid<Real, width> nearest;
-  bool finds;  ///< the labels, as where there is one piece alone
+  bool finds;  ///< computes the labels; true if there is only one piece
   std::int64_t n, warps, columns;
   std::int32_t* labels;
   double* to;  ///< [warps, columns]
@@ -208,7 +208,7 @@ struct AddToCentroids {
   }
 };
 
-/// The last stage of the sums of the parts; the distances of all pieces together.
+/// The last stage of the sums of the parts; adds the distances of all pieces.
 struct AddCentroids {
   FewRows parts;
   std::int64_t k, d;
@@ -228,9 +228,9 @@ struct AddCentroids {
 
 inline constexpr std::int64_t hinge_losses = 4;
 
-/// s of an observation, and the parts of the direction, of a tile of its features, and of the
-/// losses: the sums of max(z, 0), s, s z and s^2. A part is a row of the direction [d + 1] and the
-/// losses [4]. Every tile has warps of its own, which all compute s.
+/// s of an observation, and the parts of two sums: of the direction, for a tile of its features;
+/// and of the losses, which are the sums of max(z, 0), s, s z and s^2. A part is a row of the
+/// direction [d + 1] and the losses [4]. Every tile has its own warps, which all compute s.
 template <class Real, int width>
 struct HingeRows {
   const Real *x, *y, *w, *slope;
@@ -270,7 +270,7 @@ struct HingeRows {
     }
     double* const part = to + warp.number % warps * (d + 1 + hinge_losses);
     warp.each([&](int lane) {
-      // Every lane has the sums that do not depend on the features.
+      // Every lane holds the sums that do not depend on the features.
       const Sums& all = sums[lane];
       for (int j = 0; j < lane_columns; ++j)
         if (const std::int64_t column = find_column<width>(tile, lane, j); column < d)

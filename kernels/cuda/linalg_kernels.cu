@@ -4,7 +4,7 @@
 #define ASSAY_START_OF(Item) \
   ASSAY_START(Item<double>)  \
   ASSAY_START(Item<float>)
-// Items of packs as wide as the rows allow.
+// Items with packs as wide as the rows allow.
 #define ASSAY_START_TILED(Item) \
   ASSAY_START(Item<double, 2>)  \
   ASSAY_START(Item<double, 1>)  \

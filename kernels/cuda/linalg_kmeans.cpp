@@ -1,6 +1,6 @@
-// kmeans_assign: one pass over the observations where up to four centroids, and features of one
-// tile, allow the sums to be taken as soon as the label is known; else a pass for the labels, and
-// one that reads each observation for the centroid that it belongs to.
+// kmeans_assign. If there are at most four centroids, and the features fit one tile, one pass over
+// the observations finds each label and adds the sums at once. Otherwise one pass finds the labels,
+// and another one reads each observation for its centroid.
 
 #include "kernels/cuda/linalg.hpp"
 #include "kernels/cuda/linalg_rows.hpp"

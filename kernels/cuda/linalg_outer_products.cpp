@@ -1,8 +1,9 @@
-// moments and hinge_hessian: our kernel copies the observations, less the shift, or those that are
-// selected, with a one appended, in fp64; cuBLAS computes the products of blocks of rows, as many
-// as the GPU has multiprocessors, in one call for each of two panels of columns, of which that on
-// the other side of the diagonal is left out: three quarters of all products. Our kernel adds the
-// blocks. An observation that is not selected is a row of zeros: all count as work.
+// moments and hinge_hessian. Our kernel copies the observations in fp64 with a one appended
+// (moments: less the shift; hinge_hessian: those that are selected). cuBLAS computes the products
+// of blocks of rows, as many blocks as the GPU has multiprocessors. It takes one call for each of
+// two panels of columns; the panel on the other side of the diagonal is left out, so three quarters
+// of all products are computed. Our kernel adds the blocks. An observation that is not selected is
+// a row of zeros, and counts as work.
 
 #include <algorithm>
 
@@ -13,9 +14,9 @@
 namespace assay::cuda {
 namespace {
 
-/// Most elements of the copy, of which a longer table has several, one after the other (512 MiB,
-/// and a sixteenth of the memory of a small GPU), and of the products of all blocks (a quarter of
-/// that).
+/// Most elements of a copy: 512 MiB, and at most a sixteenth of the memory of a small GPU. A longer
+/// table takes several copies, one after the other. The products of all blocks have at most a
+/// quarter of these elements.
 std::int64_t most_copied(const Facts& gpu) {
   constexpr std::size_t most = std::size_t{1} << 26, share = 16 * sizeof(double);
   return static_cast<std::int64_t>(std::min(most, gpu.memory / share));
@@ -71,7 +72,7 @@ class OuterProducts final : public LinalgOperation {
   }
 
  private:
-  /// Makes the products on and below the diagonal of the matrix, which cuBLAS sees by columns.
+  /// Computes the products on and below the diagonal of the matrix, which cuBLAS reads by columns.
   void multiply(const double* copy, double* products, double beta) const {
     const std::int64_t whole = quotient_up(columns_, panel),
                        width = std::min(columns_, quotient_up(whole, 2) * panel),
@@ -90,7 +91,7 @@ class OuterProducts final : public LinalgOperation {
   }
 
   bool moments_;
-  std::int64_t columns_, blocks_, rows_ = 0;  ///< of the copy, with a one and an even number
+  std::int64_t columns_, blocks_, rows_ = 0;  ///< of the copy: an even number that includes the one
   std::size_t scratch_ = 0;
   cudaStream_t stream_ = nullptr;
 };

@@ -1,6 +1,6 @@
-// The triangular factor of a table by cuSOLVER's Xgeqrf, on a transposed copy, since it wants
-// columns and overwrites them. cuBLAS has no triangular copy, but packs triangles. The signs of the
-// diagonal go to the host and back, for which run() waits.
+// The triangular factor of a table by cuSOLVER's Xgeqrf. It requires columns and overwrites them,
+// so it gets a transposed copy. cuBLAS cannot copy a triangle, but it can pack triangles. The signs
+// of the diagonal go to the host and back, and run() waits for them.
 
 #include "kernels/cuda/linalg.hpp"
 
@@ -18,7 +18,7 @@ class Qr final : public LinalgOperation {
         dense_(solver),
         signs_(static_cast<std::size_t>(shape_.d)) {
     execution_.implementation = dense_.describe_function("Xgeqrf");
-    const auto some = gpu_memory(64, "qr");  // of which the address alone is looked at
+    const auto some = gpu_memory(64, "qr");  // only its address is used
     std::size_t on_host = 0;
     check_solver(dense_->geqrf_size(dense_.handle(), dense_.params(), shape_.n, shape_.d,
                                     library_type<Real>, some.get(), shape_.n, library_type<Real>,
@@ -53,7 +53,7 @@ class Qr final : public LinalgOperation {
   }
 
  private:
-  /// r by rows, with zeros below the diagonal, which is not negative.
+  /// r by rows, with zeros below the diagonal; the diagonal is nonnegative.
   void store(const BlasOf<Real>& blas, const Real* columns, cudaStream_t on) {
     const std::int64_t d = shape_.d;
     Real *const triangle = data<Real>(4), *const packed = data<Real>(5),

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of data analysis in which a warp reads an observation at once (linalg_items.hpp).
+// Kernels of data analysis in which a warp reads a whole observation at once (linalg_items.hpp).
 
 #include <algorithm>
 #include <type_traits>
@@ -10,15 +10,15 @@
 
 namespace assay::cuda {
 
-/// Warps that are on the GPU at once, so that none starts late, for each of `pieces` of the work
-/// on n observations.
+/// Number of warps for each of `pieces` of the work on n observations. All of them are on the GPU
+/// at once, so that none starts late.
 template <class Item>
 std::int64_t warps_at_once(int processors, std::int64_t pieces, std::int64_t n) {
   constexpr std::int64_t of_block = 8;
   return std::clamp<std::int64_t>(processors * of_block * Item::least_blocks / pieces, 1, n);
 }
 
-/// Calls make(an element, the widest packs that rows of d elements have).
+/// Calls make(an element, the widest packs into which rows of d elements divide).
 template <class Make>
 auto with_packs(Precision precision, std::int64_t d, const Make& make) {
   const auto make_for = [&](auto element) {

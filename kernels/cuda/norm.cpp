@@ -1,5 +1,5 @@
-// Batch normalization, channels innermost: sums of src in stages, then one pass that makes dst of
-// it, with addition and rectifier; backward likewise.
+// Batch normalization, channels innermost: sums of src in stages, then one pass that computes dst,
+// with addition and rectifier; backward likewise.
 
 #include "kernels/norm/problem.hpp"
 
@@ -88,7 +88,7 @@ class Normalization final : public OwnOperation {
     start(NormSlopes<Value>{sums(term), shape_, factor(), find<Value>("diff_scale"),
                             find<Value>("diff_shift")},
           channels_);
-    // The gradient behind the rectifier is read again from the place where it was written.
+    // The gradient after the rectifier is read again from the place where the first pass wrote it.
     const bool kept = passed != nullptr;
     start(NormGradients<Stored, width>{src, kept ? nullptr : dst, kept ? passed : diff, factors_,
                                        shape_, find<Stored>("diff_src")},

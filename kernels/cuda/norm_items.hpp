@@ -10,27 +10,28 @@
 
 namespace assay::cuda {
 
-/// Number of rows whose mean is the pivot: squares are of differences from it.
+/// Number of rows whose mean is the pivot; squares are those of the differences from it.
 inline constexpr int norm_pivot_rows = 16;
 
-/// Rows are divided into chunks, and channels into groups: as many as a thread reads at once.
+/// Rows are divided into chunks. Channels are divided into groups of the size that a thread reads
+/// at once.
 struct NormRows {
   std::int64_t rows, channels, chunk;
   Divisor groups;
   std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
 };
 
-/// Rows that a thread adds in the precision of the arithmetic: so many that there are threads
-/// enough for a large GPU, each of which reads eight rows at once, and that their sums have one
-/// stage less, but no more than the bounds allow (docs/method-norm.md).
+/// Rows that a thread adds in the precision of the arithmetic. There are so many that the sums need
+/// one stage less, but so few that a large GPU has enough threads, each of which reads eight rows
+/// at once, and never more than the bounds allow (docs/method-norm.md).
 inline std::int64_t choose_chunk(std::int64_t rows, std::int64_t groups) {
   const std::int64_t most = std::max(rows * groups / 65536, rows / (rows_of_stage * rows_of_stage));
   return std::clamp<std::int64_t>((most + 7) / 8 * 8, 16, 256);
 }
 
 /// The pivot of `width` channels, the mean of evenly spaced rows. Squares of differences from it
-/// lose few digits. All that need it compute it, with the same bits: the mean of 16 numbers is
-/// rounded by their additions alone.
+/// lose few digits. Each item that needs the pivot computes it, and all get the same bits, because
+/// only the additions round in a mean of 16 numbers.
 template <int width, class Stored>
 ASSAY_ITEM void norm_pivot(const Stored* src, const NormRows& shape, std::int64_t c,
                            ValueOf<Stored>* pivot) {
@@ -44,8 +45,8 @@ ASSAY_ITEM void norm_pivot(const Stored* src, const NormRows& shape, std::int64_
   }
 }
 
-/// Sums what `Term` computes for each element of a chunk: two sums for each channel, [chunks, 2,
-/// channels]. Several rows are read before the first is added.
+/// Sums the terms that `Term` computes for each element of a chunk: two sums for each channel,
+/// [chunks, 2, channels]. Several rows are read before the first one is added.
 template <class Term>
 struct NormSums {
   static constexpr int width = Term::width, least_blocks = 2;
@@ -106,7 +107,8 @@ template <class Stored, int width>
 using NormMomentSums = NormSums<NormMomentTerm<Stored, width>>;
 
 /// The factor of a channel, scale / sqrt(variance + epsilon), its mean and its shift, one after the
-/// other: [3, channels], so that packs of them can be read. (scale and shift may begin anywhere.)
+/// other: [3, channels]. They are copied so that packs of them can be read, because scale and shift
+/// may begin anywhere.
 template <class Value>
 struct NormFactor {
   const Value *scale, *variance, *mean, *shift;
@@ -161,14 +163,14 @@ struct NormGivenMoments {
   }
 };
 
-/// Rows of which a thread computes a group of channels: their factors are read once.
+/// Rows for which a thread computes a group of channels, so that it reads their factors once.
 template <int width>
 inline constexpr int norm_rows = width == 8 ? 2 : 4;
 
 template <class Stored, int width>
 struct Normalize {
   using Value = ValueOf<Stored>;
-  const Stored *src, *addend;  ///< addend: null where nothing is added
+  const Stored *src, *addend;  ///< addend: null if nothing is added
   const Value* factors;        ///< NormFactor's
   bool relu;
   NormRows shape;
@@ -202,11 +204,11 @@ struct Normalize {
   }
 };
 
-/// A row of a gradient, and what its terms need beside it.
+/// A row of a gradient, and the other values that its terms need.
 template <class Stored, int width>
 struct NormGradientRow {
   Pack<Stored, width> x, g, y;
-  /// `dst`: null where there is no rectifier, or the gradient has passed it.
+  /// `dst`: null if there is no rectifier, or if the gradient is already the one after it.
   ASSAY_ITEM static NormGradientRow read_row(const Stored* src, const Stored* dst,
                                              const Stored* diff, std::int64_t at) {
     NormGradientRow row = {};
@@ -228,9 +230,9 @@ struct NormGradientTerm {
   static constexpr int width = size, at_once = 4;
   using Value = ValueOf<Stored>;
   using Row = NormGradientRow<Stored, width>;
-  const Stored *src, *dst, *diff;  ///< dst: null where there is no rectifier
+  const Stored *src, *dst, *diff;  ///< dst: null if there is no rectifier
   const Value* mean;
-  Stored* passed;  ///< null where nothing was added
+  Stored* passed;  ///< null if nothing was added
   ASSAY_ITEM void find_centre(const NormRows&, std::int64_t c, Value* centre) const {
     for (int j = 0; j < width; ++j) centre[j] = mean[c + j];
   }
@@ -250,8 +252,9 @@ struct NormGradientTerm {
 template <class Stored, int width>
 using NormGradientSums = NormSums<NormGradientTerm<Stored, width>>;
 
-/// The gradients of a channel's parameters, and the numbers by which the gradients of its elements
-/// are factor g + slope (x - mean) + offset: [4, channels], factor, mean, slope and offset.
+/// The gradients of a channel's parameters, and the numbers [4, channels] from which the gradients
+/// of its elements are computed as factor g + slope (x - mean) + offset: factor, mean, slope and
+/// offset.
 template <class Value>
 struct NormSlopes {
   FewRows totals;
@@ -276,7 +279,7 @@ template <class Stored, int width>
 struct NormGradients {
   using Value = ValueOf<Stored>;
   using Row = NormGradientRow<Stored, width>;
-  const Stored *src, *dst, *diff;  ///< dst: null where diff has passed the rectifier
+  const Stored *src, *dst, *diff;  ///< dst: null if `diff` is the gradient after the rectifier
   const Value* factors;            ///< NormSlopes'
   NormRows shape;
   Stored* diff_src;

@@ -1,5 +1,5 @@
 #pragma once
-// Operations that are computed by our own kernels alone.
+// Operations that only our own kernels compute.
 
 #include <optional>
 #include <string>
@@ -26,8 +26,8 @@ class OwnOperation : public BoundOperation {
   void start(const Item& item, std::int64_t count) const {
     check_launch(for_each(item, count, stream_));
   }
-  /// Rows of at most 64, with the sums of rows [rows, columns]. The memory after the rows is used,
-  /// too: sums_size() has the total.
+  /// Rows of at most 64, with the sums of rows [rows, columns]. It also uses the memory after the
+  /// rows; sums_size() has the total.
   FewRows few(double* from, std::int64_t rows, std::int64_t columns) const {
     while (rows > rows_of_stage) {
       double* const next = from + rows * columns;
@@ -76,11 +76,11 @@ auto with_stored(DataType type, const Make& make) {
   }
 }
 
-/// The reason why our kernels do not compute a problem with these options; nothing if they do.
+/// The reason why our kernels do not support a problem with these options; nothing if they do.
 std::optional<Unsupported> why_not_own(const Problem& problem, Precision precision,
                                        const Options& options, const Device& device);
 
-/// Calls make(problem, an element of its storage type) if this GPU can compute it.
+/// Calls make(problem, an element of its storage type) if this GPU supports the problem.
 template <class P, class Make>
 Result<std::unique_ptr<Operation>> make_stored(const Device& device, const Problem& what,
                                                const Options& options, const Make& make) {
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Operation>> make_stored(const Device& device, const Probl
                      [&](auto stored) { return make(problem, stored); });
 }
 
-/// The maker (see `Makers`) of the operation Own of the problem P, for P's storage type.
+/// The maker (see `Makers`) of the operation Own for the problem P, for P's storage type.
 template <class P, template <class Stored> class Own>
 Result<std::unique_ptr<Operation>> make_own(Device& device, const Problem& what,
                                             const Options& options, Communicator&) {

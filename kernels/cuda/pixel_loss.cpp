@@ -37,7 +37,7 @@ class PixelLoss final : public OwnOperation {
     add_up(counts, parts_, samples * classes * classes, find<std::int32_t>("confusion"));
   }
 
-  static constexpr int known = 3;  ///< classes of the network that segments (models/climate)
+  static constexpr int known = 3;  ///< classes of the network for segmentation (models/climate)
 
   template <int classes>
   void start_pixels(double* losses, double* counts) {

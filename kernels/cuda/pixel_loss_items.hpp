@@ -10,10 +10,10 @@ namespace assay::cuda {
 /// Pixels that a thread adds, of one sample.
 inline constexpr std::int64_t pixels_of_thread = 16;
 
-/// Thread i has part i / samples of sample i % samples. It writes the sum of its pixels' losses to
-/// losses[i], and their counts to counts[i][label][class], which SumStage adds. Where the classes
-/// are `known`, it computes as many pixels at once as have whole packs of logits, of which a plane
-/// consists then, and counts in registers; 0: any number of classes.
+/// Thread i computes part i / samples of sample i % samples. It writes the sum of its pixels'
+/// losses to losses[i], and their counts to counts[i][label][class]; SumStage adds these. `known`
+/// is the number of classes, or 0 for any number. If it is known, a thread counts in registers, and
+/// computes as many pixels at once as a pack has logits; a plane must then consist of whole packs.
 template <class Stored, int known>
 struct LossOfPixels {
   using Value = ValueOf<Stored>;
@@ -54,7 +54,7 @@ struct LossOfPixels {
     return sum;
   }
 
-  /// Adds as many pixels as a pack has elements. All places in arrays are known to the compiler.
+  /// Adds as many pixels as a pack has elements. The compiler knows all indices of arrays.
   ASSAY_ITEM void add_packs(std::int64_t pixel, std::int32_t* counts, double& sum) const {
     constexpr int width = widest<Stored>, of_load = width < 4 ? width : 4;
     Value x[width * known], g[width * known] = {};

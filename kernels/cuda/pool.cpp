@@ -40,7 +40,7 @@ class Pooling final : public OwnOperation {
 
   void start_all() override {
     const auto* const src = find<const Stored>("src");
-    auto* const taps = find<PoolTap>("workspace");  // null where nothing gathers by them
+    auto* const taps = find<PoolTap>("workspace");  // null if no backward pass reads them
     if (max_)
       start(PoolLargest<Stored, width>{src, planes_, find<Stored>("dst"), taps}, outputs_);
     else if (!backward_)

@@ -1,7 +1,7 @@
 #pragma once
 // The items (item.hpp) of pooling (kernels/pool/problem.hpp), channels innermost. Each computes
-// `width` channels of a pixel. A backward pass gathers: it writes each gradient once, as a sum in
-// one order of the windows.
+// `width` channels of a pixel. A backward pass gathers: it writes each gradient once, as a sum over
+// the windows in a fixed order.
 
 #include "kernels/cuda/item.hpp"
 
@@ -21,7 +21,8 @@ struct PoolAxis {
         steps(step_),
         pixels(in_),
         windows(out_) {}
-  /// The pixels [first, last) of a window that are within the plane; it begins at begin().
+  /// The pixels [first, last) of a window that are within the plane. The window itself begins at
+  /// begin().
   ASSAY_ITEM std::int64_t begin(std::int64_t window) const { return window * step - padding; }
   ASSAY_ITEM std::int64_t first(std::int64_t window) const {
     const std::int64_t at = begin(window);
@@ -31,8 +32,8 @@ struct PoolAxis {
     const std::int64_t at = begin(window) + taps;
     return at < in ? at : in;
   }
-  /// The last window that contains a pixel, if any does; the windows before it do as far as
-  /// contains() says.
+  /// The last window that may contain a pixel; contains() tells whether it, or a window before it,
+  /// does.
   ASSAY_ITEM std::int64_t last_window(std::int64_t pixel) const {
     const std::int64_t window = steps.quotient(pixel + padding);
     return window < out ? window : out - 1;
@@ -42,7 +43,7 @@ struct PoolAxis {
   }
 };
 
-/// `groups`: by the packs of channels of a pixel.
+/// `groups`: divides by the packs of channels of a pixel.
 struct PoolPlanes {
   PoolAxis y, x;
   std::int64_t channels;

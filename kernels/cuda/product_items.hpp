@@ -1,11 +1,12 @@
 #pragma once
-// The items (item.hpp) that multiply for references, in fp64.
+// The items (item.hpp) that multiply matrices for references, in fp64.
 
 #include "kernels/cuda/item.hpp"
 
 namespace assay::cuda {
 
-/// Rows of a product that a thread computes: each number that it reads of b serves them all.
+/// Rows of a product that a thread computes, so that each number of b that it reads serves all of
+/// them.
 inline constexpr int rows_of_product = 8;
 
 /// c[part][m][n] = a b for `each` of the k terms in each part; the sum of the parts is the product.

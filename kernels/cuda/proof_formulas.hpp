@@ -19,7 +19,8 @@
 #include "kernels/sum/formula_items.hpp"
 #include "kernels/update/formula_items.hpp"
 
-// Calls Use(code) for each that expects elements, and for each that is summed over channels.
+// Calls Use(code) for each code that computes expected elements, and for each that is summed over
+// channels.
 #define ASSAY_EXPECTATIONS(Use)                                                                    \
   Use(assay::norm::Dst) Use(assay::norm::DiffSrc) Use(assay::norm::DiffAddend)                     \
       Use(assay::pool::Dst) Use(assay::pool::DiffSrc) Use(assay::sum::Dst)                         \

@@ -11,8 +11,8 @@ namespace assay::cuda {
 /// core/api/precision.hpp's DataType.
 enum class Format { fp64, fp32, bf16, fp16, s32, s8, u8, fp8_e4m3, fp8_e5m2 };
 
-// Code that a device calls. Every formula reads its inputs in several places, and nvcc, which would
-// copy this code into each, took three times as long.
+// Code that a device calls instead of inlining it. Every formula reads its inputs in several
+// places; copying this code into each place tripled the time of nvcc.
 #if defined(__CUDACC__)
 #define ASSAY_CALLED_ITEM __host__ __device__ __noinline__ inline
 #else
@@ -94,8 +94,8 @@ struct FormulaInputs {
   ASSAY_ITEM double operator()(int k, std::int64_t i) const { return tensors[k](i); }
 };
 
-/// Compares elements at + i, at + i + lanes, … of `count` with what the code expects of first + i,
-/// ….
+/// Compares elements at + i, at + i + lanes, … of `count` with the code's expectations for first +
+/// i, ….
 template <class Code>
 struct CompareLane {
   Code code;
@@ -118,7 +118,8 @@ struct CompareLane {
   }
 };
 
-// CUDA passes 4 KiB of arguments to a kernel: these, the largest, and 8 bytes of one more.
+// CUDA passes at most 4 KiB of arguments to a kernel: the largest of these, and 8 bytes of another
+// argument.
 static_assert(sizeof(CompareLane<concat::Dst>) <= 4088);
 
 /// The next stage of a comparison: one of up to rows_of_stage comparison.
@@ -135,7 +136,7 @@ struct JoinComparisons {
   }
 };
 
-/// The expectation of one element.
+/// The expected value of one element.
 template <class Code>
 struct ExpectElement {
   Code code;

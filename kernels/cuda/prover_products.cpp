@@ -1,5 +1,6 @@
-// Products of references with matrices that stay in the memory of the GPU. They are those of our
-// own kernel: what a library multiplies is measured, and matrices stay in fp32, which holds them.
+// Products of references with matrices that stay in the memory of the GPU. Our own kernel computes
+// them, because the library's products are what is measured. The matrices are stored in fp32, which
+// holds them exactly.
 
 #include <algorithm>
 
@@ -13,11 +14,12 @@ namespace {
 
 /// Part of the free memory that a matrix may take.
 constexpr double part_for_matrix = 0.25;
-/// Rows of a and c that are on the GPU together have about so many numbers.
+/// About the number of values in the rows of a and c that are on the GPU together.
 constexpr std::int64_t numbers_of_rows = std::int64_t{1} << 22;
-/// Threads that fill a GPU: as many parts of the sums are made for them, of so many terms at least.
+/// Threads that fill a GPU. The sums are split into so many parts that there are as many threads,
+/// but each part has at least `fewest_terms` terms.
 constexpr std::int64_t threads_of_product = std::int64_t{1} << 16, fewest_terms = 64;
-/// Numbers that several threads of the host move faster than one.
+/// Numbers above which several threads of the host copy faster than one.
 constexpr std::int64_t worth_moving_together = 50000;
 
 struct GpuMatrix final : KeptMatrix {

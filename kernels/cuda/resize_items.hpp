@@ -1,7 +1,7 @@
 #pragma once
 // The items (item.hpp) of bilinear resizing (kernels/resize/problem.hpp), channels innermost. Each
 // computes `width` channels of a pixel. A backward pass gathers: it writes each gradient once, as a
-// sum in one order of the outputs.
+// sum over the outputs in a fixed order.
 
 #include "kernels/cuda/item.hpp"
 
@@ -34,7 +34,7 @@ struct ResizeAxis {
     const std::int64_t left = bys.quotient(at);
     return left < in - 1 ? Place{left, at - left * by} : Place{in - 1, 0};
   }
-  /// The first output at pixel i or after it.
+  /// The first output at or after pixel i.
   ASSAY_ITEM std::int64_t first_at(std::int64_t i) const {
     const std::int64_t distance = i * by - start;
     return distance <= 0 ? 0 : steps.quotient(distance + step - 1);

@@ -43,8 +43,8 @@ class RecurrentNetwork final : public BoundOperation {
     execution_.workspace_bytes = work_bytes_;
   }
 
-  /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
-  /// now, and what is broken.
+  /// Runs once. Returns why the run was not the requested one, or nothing. Throws if cuDNN refuses
+  /// only now, or if something fails.
   std::optional<Unsupported> prove(const std::string& request) {
     const std::optional<KernelMeaning> seen = trial_run(device_, *this, request);
     note_sums(seen ? seen->names : "");
@@ -69,7 +69,7 @@ class RecurrentNetwork final : public BoundOperation {
         if (entry != named.end() && entry->second != named[prefix + "weights_iter"])
           throw std::logic_error("rnn: weights of one set lie in several weight spaces");
       }
-    // null where the direction, or the cell, has no such tensor: cuDNN then leaves it out.
+    // null if the direction, or the cell, lacks such a tensor; cuDNN then omits it.
     data_ = {named["src_layer"],
              named["src_iter"],
              named["src_iter_c"],
@@ -125,9 +125,10 @@ class RecurrentNetwork final : public BoundOperation {
   void note_sums(const std::string& kernels) {
     const bool persistent = kernels.find("RNN_persist_") != std::string::npos ||
                             kernels.find("ampere_lstm_") != std::string::npos;
-    // Products of 16-bit tensors are stored in their type, and another kernel adds them: the
+    // cuDNN stores products of 16-bit tensors in their type, and adds them in another kernel: the
     // kernels of one step, seen on a GPU, are nvjet_…_bz_… (a product, to which nothing is added)
-    // and elemWiseRNNcell. A persistent kernel multiplies the states itself, and stores no sum.
+    // and elemWiseRNNcell. A persistent kernel computes the product with the states itself, and
+    // does not store its sum.
     if (size_of(storage(problem_.precision())) == 2)
       execution_.numbers[rounds_gate_sums] = persistent && is_forward(problem_.direction()) ? 1 : 2;
     if (problem_.precision() == Precision::fp32 && problem_.shape().cell == RnnCell::gru_lbr &&
@@ -158,8 +159,8 @@ class RecurrentNetwork final : public BoundOperation {
     if (!is_forward(direction)) {
       add("dst_layer", Role::saved,
           count_bytes(problem_.shape().directions * problem_.shape().hidden));
-      // A backward pass may overwrite what the forward pass reserved (PyTorch copies it where it
-      // needs it again).
+      // A backward pass may overwrite the reserve space of the forward pass (PyTorch copies it if
+      // it needs it again).
       add("reserve", Role::consumed, reserve_bytes_);
       if (direction == RnnDirection::bwd_weights)
         add("diff_src_layer", Role::workspace, count_bytes(problem_.count_inputs(0)));
@@ -198,7 +199,7 @@ class RecurrentNetwork final : public BoundOperation {
   }
 
   void backward_weights(Stream& stream) {
-    // cuDNN adds gradients to what is there (CUDNN_WGRAD_MODE_SET is not supported).
+    // cuDNN adds gradients to the previous contents (CUDNN_WGRAD_MODE_SET is not supported).
     check(cudaMemsetAsync(data_.gradients, 0, weight_bytes_, cuda_stream(stream)),
           "zeroing the gradients of weights");
     ran(cudnnRNNBackwardWeights_v8(device_.cudnn(), descriptors_.network.get(),
@@ -219,7 +220,7 @@ class RecurrentNetwork final : public BoundOperation {
   CudnnDevice& device_;
   RnnProblem problem_;
   RnnDescriptors descriptors_;
-  std::vector<std::int32_t> lengths_;  ///< of the sequences of a batch, for the GPU
+  std::vector<std::int32_t> lengths_;  ///< of the sequences of a batch, in GPU memory
   std::size_t weight_bytes_ = 0, work_bytes_ = 0, reserve_bytes_ = 0;
   Data data_{};
 };

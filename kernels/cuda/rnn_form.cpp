@@ -39,8 +39,9 @@ const std::vector<std::string>& rnn_algorithm_names() {
 }
 
 GateIds gate_ids(RnnCell cell, std::int64_t gate) {
-  // cuDNN API, cudnnGetRNNWeightParams: LSTM input, forget, new, output, as ours; GRU reset,
-  // update, new, where ours are update, reset, new. The recurrent matrices follow in that order.
+  // cuDNN API, cudnnGetRNNWeightParams: LSTM input, forget, new, output, as in Assay; GRU reset,
+  // update, new, while Assay's order is update, reset, new. The recurrent matrices follow in the
+  // same order.
   if (cell == RnnCell::gru || cell == RnnCell::gru_lbr) {
     static constexpr std::array order{1, 0, 2};
     const int id = order[static_cast<std::size_t>(gate)];
@@ -73,13 +74,14 @@ Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm
   }
   form.algorithm = static_cast<cudnnRNNAlgo_t>(place - names.begin());
   form.cell = to_cudnn_mode(s.cell);
-  // One bias a gate, in the product with the input; a linear reset has one in each product. cuDNN
-  // Developer Guide 7.6, cudnnSetRNNBiasMode: other algorithms than standard have two biases alone.
+  // One bias for each gate, in the product with the input; a linear reset has one in each product.
+  // cuDNN Developer Guide 7.6, cudnnSetRNNBiasMode: all algorithms except standard support only two
+  // biases.
   const bool two = s.cell == RnnCell::gru_lbr || form.algorithm != CUDNN_RNN_ALGO_STANDARD;
   form.bias = two ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_SINGLE_INP_BIAS;
   form.arithmetic = choose_arithmetic(problem.precision());
-  // cuDNN API, cudnnSetRNNDescriptor_v8: of fp32 tensors the modes are DEFAULT, which permits tf32
-  // from compute capability 8.0 on, and one that rounds to fp16. cuDNN 7 did that in TENSOR_OP.
+  // cuDNN API, cudnnSetRNNDescriptor_v8: fp32 tensors have two modes: DEFAULT, which permits tf32
+  // from compute capability 8.0 on, and one that rounds to fp16. cuDNN 7 rounded so in TENSOR_OP.
   if (problem.precision() == Precision::tf32) form.arithmetic.math = CUDNN_DEFAULT_MATH;
   return form;
 }
@@ -88,7 +90,7 @@ RnnDescriptors::RnnDescriptors(const RnnProblem& problem, const RnnForm& form) {
   const RnnShape& s = problem.shape();
   const cudnnDataType_t type = cudnn_type(form.specs[0].type);
   const auto hidden = static_cast<std::int32_t>(s.hidden);
-  // Products of 16-bit tensors are summed in fp32, as mixed-precision training does it.
+  // Products of 16-bit tensors are summed in fp32, as in mixed-precision training.
   check(cudnnSetRNNDescriptor_v8(
             network.get(), form.algorithm, form.cell, form.bias,
             s.directions == 2 ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,

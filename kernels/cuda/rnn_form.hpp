@@ -19,7 +19,7 @@ const std::vector<std::string>& rnn_algorithm_names();
 
 /// A problem in cuDNN's terms.
 struct RnnForm {
-  std::vector<TensorSpec> specs;  ///< of RnnProblem::tensors(); cuDNN has one type for all
+  std::vector<TensorSpec> specs;  ///< of RnnProblem::tensors(); cuDNN requires one type for all
   cudnnRNNAlgo_t algorithm = CUDNN_RNN_ALGO_STANDARD;
   cudnnRNNMode_t cell = CUDNN_LSTM;
   cudnnRNNBiasMode_t bias = CUDNN_RNN_SINGLE_INP_BIAS;
@@ -39,8 +39,8 @@ struct RnnDescriptors {
   TensorDescriptor state;  ///< [L*D,N,H]
 };
 
-/// cuDNN's numbers (linLayerID) of the two matrices of one of our gates, for the input and for the
-/// state, and of their biases.
+/// cuDNN's numbers (linLayerID) for the two matrices of one of our gates (for the input and for the
+/// state), and for their biases.
 struct GateIds {
   int input, recurrent;
 };

@@ -11,13 +11,13 @@
 namespace assay::cuda {
 namespace {
 
-/// One memory for a set of tensors, which are allocated one after the other, set by set.
+/// One memory for a set of tensors. The tensors are allocated one after the other, set by set.
 class SharedMemory {
  public:
   SharedMemory(CudaDevice& device, std::size_t bytes, std::size_t tensors)
       : device_(device), bytes_(bytes), tensors_(tensors) {}
 
-  /// Takes the set that is still without tensor `which`, else a new one.
+  /// Takes the set that still lacks tensor `which`, else a new set.
   std::shared_ptr<void> take(std::size_t which) {
     std::shared_ptr<void> memory = open_.lock();
     if (memory == nullptr || taken_[which]) {
@@ -38,7 +38,8 @@ class SharedMemory {
   std::vector<bool> taken_;
 };
 
-/// Element of `memory` at which `address` is; checks that cuDNN's tensor is `dims`.
+/// The index in `memory` of the element at `address`; checks that the dimensions of cuDNN's tensor
+/// are `dims`.
 std::int64_t find_place(const void* memory, const void* address, const TensorDescriptor& descriptor,
                         const std::array<int, 3>& dims, DataType type, const std::string& what) {
   std::array<int, 3> dims_of_cudnn{}, strides{};
@@ -60,7 +61,7 @@ std::int64_t find_place(const void* memory, const void* address, const TensorDes
   return offset / static_cast<std::ptrdiff_t>(size_of(type));
 }
 
-/// Row-major strides of `dims`, after these were put into the order `order`.
+/// Row-major strides of `dims` in the order `order`.
 Layout in_order(const TensorSpec& spec, const std::vector<std::size_t>& order,
                 std::vector<std::int64_t> pieces) {
   Layout layout{std::vector<Split>(spec.dims.size()), spec.elements(), std::move(pieces)};
@@ -113,7 +114,7 @@ WeightPlaces weight_places(const CudnnDevice& device, const RnnProblem& problem,
         places.iter.push_back(matrix_at(ids.recurrent, s.hidden));
         places.bias.push_back(bias_at(ids.input));
       }
-      // The fourth bias of a linear reset is that of the state's product.
+      // The fourth bias of a linear reset belongs to the product with the state.
       if (s.biases() > s.gates()) places.bias.push_back(bias_at(gate_ids(s.cell, 2).recurrent));
     }
   return places;
@@ -142,7 +143,7 @@ void share_weight_space(CudaDevice& device, const RnnProblem& problem, const Wei
     spec.memory = [shared, which](std::size_t) { return shared->take(which); };
     ++which;
   }
-  // The rest of the space beside the three counts, too.
+  // weights_iter also gets the rest of the space, which belongs to none of the three tensors.
   if (iter != nullptr) iter->bytes += places.bytes - std::min(places.bytes, plain);
 }
 

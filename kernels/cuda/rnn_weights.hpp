@@ -1,6 +1,6 @@
 #pragma once
 // cuDNN's weight space: one buffer with all matrices and biases of a network, at offsets that only
-// cuDNN knows. Our tensors of weights, and of their gradients, are pieces of it.
+// cuDNN knows. Assay's tensors of weights, and those of their gradients, are pieces of it.
 
 #include <string>
 #include <vector>
@@ -20,8 +20,8 @@ struct WeightPlaces {
 WeightPlaces weight_places(const CudnnDevice& device, const RnnProblem& problem,
                            const RnnForm& form, const RnnDescriptors& descriptors);
 
-/// Makes the tensors `prefix` + weights_layer, weights_iter and bias pieces of one weight space.
-/// Each set of these tensors has its own space, which is zeroed; data() of all three is its
+/// Turns the tensors `prefix` + weights_layer, weights_iter and bias into pieces of one weight
+/// space. Each set of these tensors has its own space, which is zeroed; data() of all three is its
 /// beginning.
 void share_weight_space(CudaDevice& device, const RnnProblem& problem, const WeightPlaces& places,
                         const std::string& prefix, std::vector<TensorSpec>& specs);

@@ -1,6 +1,6 @@
 #pragma once
-// cuBLAS and cuSOLVER, opened when the first kernel of data analysis is made. Convolutions and
-// matrix products need neither of them, and run without them.
+// cuBLAS and cuSOLVER. They are opened when the first kernel of data analysis is created, because
+// convolutions and matrix products run without them.
 
 #include <cublas_v2.h>
 #include <cusolverDn.h>
@@ -75,12 +75,12 @@ struct Solver {
   decltype(&cusolverDnXgeqrf) geqrf;
 };
 
-/// The library of the version with which this was compiled; Unsupported has the loader's message.
-/// It stays open.
+/// The library in the version with which this plugin was compiled; Unsupported has the loader's
+/// message. It stays open.
 Result<const Blas*> blas();
 Result<const Solver*> solver();
 
-/// Throws CaseError with the library's name of the status, unless it is success.
+/// Throws CaseError with the library's name for the status, unless it is success.
 void check_blas(cublasStatus_t status, const std::string& what);
 void check_solver(cusolverStatus_t status, const std::string& what);
 

@@ -14,7 +14,8 @@ struct SquaredErrorInputs {
   std::int64_t samples, features;
 };
 
-/// Outputs x and targets t of a sample, each also less the first: so equal ones have no deviations.
+/// Outputs x and targets t of a sample, and both less their first value, so that equal values have
+/// no deviations.
 template <class Stored, int width>
 struct SquaredErrorRow {
   using Value = ValueOf<Stored>;

@@ -1,4 +1,4 @@
-// The limits of a GPU: its memory by our own kernels, its arithmetic as far as cuBLAS brings it.
+// The limits of a GPU: of its memory by our own kernels, of its arithmetic by cuBLAS.
 
 #include "kernels/stream/problem.hpp"
 
@@ -126,8 +126,8 @@ class Chasing final : public StreamOperation {
   static constexpr std::int64_t stride = stream_line / 4;
 };
 
-/// dst^T = weights * src^T by columns, with both operands along the sum, the only form that int8
-/// has.
+/// By columns, dst^T = weights * src^T, with both operands contiguous along the sum: the only form
+/// that cuBLAS has for int8.
 class Product final : public BoundOperation {
  public:
   Product(std::unique_ptr<Operation> gemm, std::vector<TensorSpec> named)

@@ -1,7 +1,7 @@
 #pragma once
-// The items (item.hpp) of assay-stream. Each of `threads` threads steps over the packs of sixteen
-// bytes that others move, so that a GPU is full and the threads end together. Elements behind the
-// last whole pack are moved one by one.
+// The items (item.hpp) of assay-stream. Each of `threads` threads steps through the packs of
+// sixteen bytes, so that the GPU is full and the threads end together. Elements after the last
+// whole pack are moved one by one.
 
 #include <cstring>
 
@@ -11,8 +11,8 @@ namespace assay::cuda {
 
 inline constexpr int stream_threads = 512;  ///< of a block
 
-/// Threads for n elements: whole blocks. Two of 512 threads on a multiprocessor are in flight at
-/// once on every architecture; more blocks even out what is left over at the end.
+/// Threads for n elements, in whole blocks. On every architecture a multiprocessor runs at least
+/// two blocks of 512 threads at once; more blocks shorten the uneven end.
 template <class T>
 std::int64_t stream_threads_for(std::int64_t n, int processors) {
   constexpr std::int64_t blocks_per_processor = 16;
@@ -21,8 +21,8 @@ std::int64_t stream_threads_for(std::int64_t n, int processors) {
   return stream_threads * (needed < 1 ? 1 : needed < most ? needed : most);
 }
 
-// Loads and stores with the cache operators of the PTX ISA: .cs streams (is used once); .cg goes
-// past the first-level cache. Volatile: each is made, each time that it is written.
+// Loads and stores with the cache operators of the PTX ISA: .cs streams data that are used once;
+// .cg bypasses the first-level cache. They are volatile, so that none is removed.
 enum class Caching { usual, once, second_level };
 
 template <Caching how, class T>
@@ -98,8 +98,8 @@ struct MovePacks {
                        std::int64_t thread) const {
     const std::int64_t packs = n / widest<T>;
 #if defined(__CUDA_ARCH__)
-// Four loads wait at once; those with .cs keep their order. More would need so many registers that
-// fewer threads fit.
+// Four loads are in flight at once; those with .cs stay in order. More loads would need so many
+// registers that fewer threads fit.
 #pragma unroll(how != Caching::usual ? 1 : two ? 2 : 4)
 #endif
     for (std::int64_t i = thread; i < packs; i += threads) {

@@ -1,5 +1,5 @@
 #pragma once
-// Starts the items of assay-stream that have a thread for each of their parts.
+// Starts the items of assay-stream, each of which has one thread for each of its parts.
 
 #include <cuda_runtime_api.h>
 

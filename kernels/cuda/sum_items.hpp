@@ -5,8 +5,8 @@
 
 namespace assay::cuda {
 
-/// Adds as many of n elements as one load reads. 16-bit elements are added in fp32; the result is
-/// as if it was rounded once (kernels/sum/problem.cpp).
+/// Adds as many of n elements as one load reads. 16-bit elements are added in fp32; the result
+/// equals one rounding (kernels/sum/problem.cpp).
 template <class Stored>
 struct Add {
   static constexpr int width = widest<Stored>;

@@ -17,7 +17,8 @@ namespace {
 constexpr int most_repeats = 3;
 constexpr double longest_repeated_s = 10e-3;
 
-/// Fills a tensor for a trial: time and power depend on the data. Integers may be indices: ones.
+/// Fills a tensor for a trial, because time and power depend on the data. Integers may be indices,
+/// so they become ones.
 void fill_for_trial(CudaDevice& device, Tensor& tensor) {
   if (const DataType type = tensor.spec().type; is_integer(type))
     device.fill(tensor, 1);
@@ -25,8 +26,8 @@ void fill_for_trial(CudaDevice& device, Tensor& tensor) {
     device.fill(tensor, Values(Values::Kind::mantissa, 1, "trial", type, 1));
 }
 
-/// Lets a GPU work that has rested, whose clock is low: else the first that is timed is the
-/// slowest. A GPU that tells no clock is taken for one that has none (tests).
+/// Runs an idle GPU until its clock has risen; otherwise the first operation that is timed is the
+/// slowest. A GPU that reports no state counts as one without clocks (tests).
 void wake(CudaDevice& device, Operation& operation) {
   using Clock = std::chrono::steady_clock;
   constexpr double rests_s = 0.2, awake_s = 50e-3;
@@ -41,8 +42,8 @@ void wake(CudaDevice& device, Operation& operation) {
   worked = Clock::now();
 }
 
-/// Seconds of a run among `runs` without gaps (Stream::hold); 0 if the stream began before all were
-/// submitted.
+/// Seconds of one run, measured over `runs` runs without gaps (Stream::hold); 0 if the stream began
+/// before all of them were submitted.
 double measure_held_seconds(Stream& stream, Operation& operation, int runs) {
   if (!stream.hold()) return 0;
   try {
@@ -58,9 +59,9 @@ double measure_held_seconds(Stream& stream, Operation& operation, int runs) {
   return early ? 0 : stream.seconds(0, 1) / runs;
 }
 
-/// The least of several times, until they fall by 1 % no longer. An operation that has run finds
-/// its code on the GPU. A host that submits slowly ends the repetitions: a network has hundreds of
-/// plans.
+/// The least of several times; repeats until it no longer falls by 1 %. The operation has run
+/// before, so its code is on the GPU. A host that submits slowly ends the repetitions, because a
+/// network has hundreds of plans.
 double least_held_seconds(Stream& stream, Operation& operation) {
   constexpr int batches = 10;
   constexpr double steady = 0.99;
@@ -121,7 +122,7 @@ std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
   }
   KernelMeaning seen = read_kernels(kernels->names);
   seen.seconds = kernels->seconds;
-  // The first run finds nothing in caches.
+  // The first run has no data in caches.
   std::vector<double> repeats;
   for (int i = 0; i < most_repeats && seen.seconds < longest_repeated_s; ++i)
     if (const auto again = run()) repeats.push_back(again->seconds);
@@ -132,8 +133,7 @@ std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
 std::string note_kernels(const KernelMeaning& seen, Precision precision, Execution& execution) {
   execution.evidence = "trace";
   if (seen.seconds > 0) execution.numbers["kernels_s"] = seen.seconds;
-  // Tensors of 16 bits, or fp8, without tensor cores: the names tell not in what they were
-  // multiplied.
+  // Without tensor cores, kernel names do not tell the arithmetic of 16-bit or fp8 tensors.
   if ((size_of(storage(precision)) == 2 || is_fp8(precision)) && !seen.tensor_cores)
     execution.compute = "";
   return why_not_arithmetic(seen, precision);

@@ -1,6 +1,6 @@
 #pragma once
 // A trial run of an operation before it is returned. Libraries refuse some problems only when they
-// run, and the names of the kernels that ran are evidence of the arithmetic.
+// run, and the names of the kernels that ran are evidence for the arithmetic.
 
 #include <optional>
 #include <string>
@@ -15,15 +15,15 @@ namespace assay::cuda {
 std::string gib(std::size_t bytes);
 
 /// Runs `operation`, after its prologue, on temporary memory. Returns the kernels that run()
-/// started; nothing if they cannot be recorded. Then, if `seconds` is not null, it is set to the
-/// time of a run by events of a stream that was held; 0 if that was not possible. Throws CaseError
-/// if memory is short, with the needed and the free bytes (`request` names what was requested), and
-/// what prologue() and run() throw.
+/// started; nothing if they cannot be recorded. Unless `seconds` is null, it is set in that case to
+/// the time of a run, measured by events of a stream that was held; 0 if that was not possible.
+/// Throws CaseError if memory is short, with the needed and the free bytes (`request` names the
+/// request), and the exceptions of prologue() and run().
 std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
                                        const std::string& request, double* seconds = nullptr);
 
-/// Writes to `executed` what the kernels prove. Returns the reason why they cannot be the
-/// arithmetic of `precision`; "" if they can.
+/// Writes to `executed` the arithmetic that the kernels prove. Returns the reason why they cannot
+/// have the arithmetic of `precision`; "" if they can.
 std::string note_kernels(const KernelMeaning& seen, Precision precision, Execution& execution);
 
 }  // namespace assay::cuda

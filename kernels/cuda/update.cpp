@@ -1,5 +1,5 @@
-// The update of parameters: sums of all tensors in stages, the step of each by its norms, and one
-// pass that updates.
+// The update of parameters: sums over all tensors in stages, the step of each tensor from its
+// norms, and one pass that updates.
 
 #include "kernels/update/problem.hpp"
 
@@ -13,7 +13,7 @@
 namespace assay::cuda {
 namespace {
 
-/// A copy on the GPU, which lives as long as the operation.
+/// A copy on the GPU with the lifetime of the operation.
 template <class T>
 std::shared_ptr<const T> copy_all_to_gpu(const std::vector<T>& from, const char* what) {
   const std::shared_ptr<void> to = gpu_memory(from.size() * sizeof(T), what);
@@ -56,7 +56,7 @@ class Update final : public OwnOperation {
     blocks_ = copy_all_to_gpu(blocks, "blocks of parameters");
     tensors_ = copy_all_to_gpu(tensors, "tensors of parameters");
     block_count_ = static_cast<std::int64_t>(blocks.size());
-    // Stale weights take the place of the sums of blocks.
+    // The counts of stale weights reuse the memory of the sums of blocks.
     add_workspace(static_cast<std::size_t>(count_ + block_count_) * sizeof(UpdateSums) +
                   static_cast<std::size_t>(count_) * sizeof(UpdateStep<Value>));
   }

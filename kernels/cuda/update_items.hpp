@@ -33,7 +33,7 @@ struct UpdateSums {
   }
 };
 
-/// The sum of from [count], by a warp: in every lane.
+/// The sum of from [count] by a warp; every lane gets it.
 ASSAY_ITEM UpdateSums add_up(const Warp& warp, const UpdateSums* from, std::int64_t count) {
   Lanes<UpdateSums> sums = {};
   warp.each([&](int lane) {
@@ -169,7 +169,7 @@ struct UpdatedPack {
   }
 };
 
-/// The squares of lamb's directions, of a block: UpdateSums::gradient.
+/// The sum of squares of lamb's directions, for a block, stored in UpdateSums::gradient.
 template <class Value>
 struct SumDirections {
   const Value *gradient, *weights, *velocity, *second;

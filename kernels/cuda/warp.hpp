@@ -3,9 +3,9 @@
 // shuffles. An item of thread i begins with
 //   const Warp warp(i);
 //   if (warp.idle()) return;
-// There are no warps on the host, so the first of 32 threads does the work of all: a lane's
-// variables are Lanes, of which a thread of a GPU holds one and the host all. Launches have whole
-// warps.
+// The host has no warps, so the first of 32 threads does the work of all. The variables of lanes
+// are Lanes: a thread of a GPU holds the variable of one lane, the host those of all. Launches have
+// whole warps.
 
 #include <cstring>
 
@@ -40,8 +40,8 @@ class Warp {
     for (int lane = lane_; lane < lane_ + lanes_here; ++lane) act(lane);
   }
 
-  /// Joins the values of all lanes, by halves: a chain of five. Every lane gets the result, whose
-  /// bits are the same in all, since a join does not depend on the order of its two values.
+  /// Joins the values of all lanes, by halves, in five steps. Every lane gets the same bits,
+  /// because a join does not depend on the order of its two values.
   template <class T, class Join>
   ASSAY_ITEM void join(Lanes<T>& values, const Join& join) const {
     for (int apart = warp_lanes / 2; apart > 0; apart /= 2) {
@@ -81,8 +81,9 @@ class Warp {
   int lane_;
 };
 
-/// act(first, integral_constant of the count) for a lane's packs of the elements [begin, end) of
-/// memory that begins with a whole pack: packs of `width`, and single elements at both ends.
+/// Calls act(first, integral_constant of the count) for a lane's packs of the elements [begin,
+/// end). The memory begins with a whole pack. Packs have `width` elements; elements at both ends
+/// are single.
 template <int width, class Act>
 ASSAY_ITEM void each_pack(std::int64_t begin, std::int64_t end, int lane, const Act& act) {
   for (std::int64_t at = (begin / width + lane) * width; at < end; at += warp_lanes * width) {

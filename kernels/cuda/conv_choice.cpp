@@ -75,9 +75,8 @@ class Convolution final : public BoundOperation {
       execution_.tile = way_->winograd_points - static_cast<int>(problem.shape().kh) + 1;
   }
 
-  /// Runs the operation once. Returns why the run was not the requested one, or nothing. Throws if
-  /// cuDNN refuses only now, or if something fails. With `timed`, seconds() is set afterwards, if
-  /// there is a clock.
+  /// Runs once. Returns why the run was not the requested one, or nothing. Throws if cuDNN refuses
+  /// only now, or if something fails. `timed`: sets seconds(), if there is a clock.
   std::optional<Unsupported> prove(CudnnDevice& device, const std::string& request, bool timed) {
     const std::optional<KernelMeaning> seen =
         trial_run(device, *this, request, timed ? &seconds_ : nullptr);

@@ -13,7 +13,7 @@
 namespace assay::native {
 namespace {
 
-/// Rows whose gradients are added in the precision of the arithmetic.
+/// Number of rows whose gradients are added in the precision of the arithmetic.
 constexpr std::ptrdiff_t block_of_rows = 256;
 
 template <class Value>
@@ -24,7 +24,7 @@ class Activation final : public BoundOperation {
         problem_(problem),
         table_(activation_tables(problem.function()).table<Value>(storage(problem.precision()))),
         threads_(threads),
-        // All elements are one row if there is no bias.
+        // Without a bias all elements form one row.
         channels_(problem.bias() ? problem.shape().ic : problem.shape().elements()),
         rows_(problem.shape().elements() / channels_),
         element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
@@ -65,7 +65,7 @@ class Activation final : public BoundOperation {
         add_rows(first, last, totals_ + thread * channels_, partial_ + thread * channels_);
     }
     if (diff_bias_ == nullptr) return;
-    // Parts are in the order of the threads.
+    // Parts are added in the order of the threads.
     for (std::ptrdiff_t c = 0; c < channels_; ++c) {
       double sum = 0;
       for (std::ptrdiff_t thread = 0; thread < threads_; ++thread)
@@ -77,7 +77,7 @@ class Activation final : public BoundOperation {
  private:
   static constexpr std::ptrdiff_t cache_line = 64;
 
-  /// The first element of the part of a thread, a multiple of `unit`.
+  /// The first element of a thread's part, a multiple of `unit`.
   std::ptrdiff_t boundary(std::ptrdiff_t count, std::ptrdiff_t thread, std::ptrdiff_t unit) const {
     return thread == threads_ ? count : count * thread / threads_ / unit * unit;
   }

@@ -22,7 +22,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using assay::HWY_NAMESPACE::each_vector;
 
-/// Rows whose gradients are added to a channel's sum while it is in registers.
+/// Number of rows whose gradients are added to a channel's sum while it is in registers.
 constexpr std::ptrdiff_t rows_at_once = 8;
 
 /// The distribution function P of the normal distribution, and its density.
@@ -31,11 +31,11 @@ struct Normal {
   V distribution, density;
 };
 
-/// With y = |z| / sqrt 2, P(-|z|) = erfc(y) / 2 is exp(-y^2) times a rational function of y, and in
-/// fp64 P(z) = 1/2 + z times a rational function of y^2 below y = 0.46875 (W. J. Cody, Rational
-/// Chebyshev Approximations for the Error Function, Math. Comp. 23, 1969). Wrong by less than 6 u
-/// (u the unit roundoff; tests/kernels/activation), which is absolute, since gelu multiplies P by
-/// z.
+/// Let y = |z| / sqrt 2. P(-|z|) = erfc(y) / 2 is exp(-y^2) times a rational function of y. In
+/// fp64, for y below 0.46875, P(z) is 1/2 + z times a rational function of y^2 (W. J. Cody,
+/// Rational Chebyshev Approximations for the Error Function, Math. Comp. 23, 1969). The error is
+/// below 6 u (u the unit roundoff; tests/kernels/activation). It is absolute, because gelu
+/// multiplies P by z.
 template <class D, class V>
 HWY_INLINE Normal<V> normal(D d, V z) {
   constexpr double over[] = {2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594,
@@ -50,7 +50,7 @@ HWY_INLINE Normal<V> normal(D d, V z) {
                               4.36261909014324716e3,
                               3.43936767414372164e3,
                               1.23033935480374942e3};
-  // Beyond it P is 0 or 1, and products with z stay finite.
+  // For larger |z|, P is 0 or 1. With this limit, products with z stay finite.
   const V size = hn::Min(hn::Abs(z), constant(d, 14));
   const V y = hn::Mul(size, constant(d, std::numbers::sqrt2 / 2)),
           bell = hn::Exp(d, hn::Mul(hn::Mul(size, size), constant(d, -0.5)));
@@ -72,7 +72,7 @@ HWY_INLINE Normal<V> normal(D d, V z) {
   return {part, hn::Mul(bell, constant(d, std::numbers::inv_sqrtpi / std::numbers::sqrt2))};
 }
 
-/// f(z); NaN where z is.
+/// f(z); NaN if z is NaN.
 template <ActivationFunction f, class D, class V>
 HWY_INLINE V read_value(D d, V z) {
   if constexpr (f == ActivationFunction::relu)
@@ -90,7 +90,7 @@ HWY_INLINE V read_value(D d, V z) {
     return z;
 }
 
-/// g f', by y = dst; of gelu by y = z.
+/// g f', computed from y = dst (gelu: from y = z).
 template <ActivationFunction f, class D, class V>
 HWY_INLINE V compute_gradient(D d, V g, V y) {
   if constexpr (f == ActivationFunction::relu) {
@@ -112,7 +112,7 @@ struct Loops {
   using Stored = typename Format::Stored;
   using Value = typename Format::Value;
 
-  /// An element, with its channel's bias.
+  /// An element plus the bias of its channel.
   template <class D>
   static HWY_INLINE hn::Vec<D> biased(D d, const Stored* from, const Value* bias,
                                       std::ptrdiff_t channel) {

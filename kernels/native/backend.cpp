@@ -27,8 +27,9 @@ class NativeBackend final : public HostBackend {
   }
 };
 
-/// ASSAY_NATIVE_TARGET=AVX2 limits the instruction set, as ONEDNN_MAX_CPU_ISA does oneDNN's.
-/// Highway numbers instruction sets so that a better one has a smaller number. Returns why not.
+/// ASSAY_NATIVE_TARGET=AVX2 limits the instruction set, like ONEDNN_MAX_CPU_ISA for oneDNN. Highway
+/// numbers instruction sets so that a better one has a smaller number. Returns the reason if the
+/// limit is impossible.
 std::string limit_target() {
   hwy::DisableTargets(0);
   const char* wanted = std::getenv("ASSAY_NATIVE_TARGET");

@@ -1,5 +1,5 @@
-// The short measurements by which a standalone program tells an impossible row: assay-stream's own
-// operations, of a size that takes a millisecond.
+// The short measurements with which a standalone program recognises an impossible row:
+// assay-stream's own operations, of a size that takes a millisecond.
 #include "core/api/ceiling_problem.hpp"
 
 #include "kernels/native/backend.hpp"
@@ -8,7 +8,7 @@
 namespace assay::native {
 namespace {
 
-/// Says beside the operation's own words what a run of it does.
+/// Adds the FLOPs and bytes of a run to the operation.
 class CeilingOperation final : public Operation {
  public:
   CeilingOperation(std::unique_ptr<Operation> inner, const StreamProblem& problem)
@@ -32,7 +32,7 @@ Result<std::unique_ptr<Operation>> make_ceiling(Device& device, const Problem& w
                                                 const Options& options, Communicator& ranks) {
   const auto& problem = problem_cast<CeilingProblem>(what);
   const bool fma = problem.kernel() == CeilingProblem::Kernel::fma;
-  // 16 KiB a thread: half of the smallest first cache that there is.
+  // 16 KiB for each thread: half of the smallest first-level cache of known processors.
   const StreamShape shape{fma ? StreamKernel::fma : StreamKernel::read,
                           fma ? 16384 : std::int64_t{2048} * problem.threads()};
   const StreamProblem stream(shape, fma ? problem.precision() : Precision::fp64, problem.threads());

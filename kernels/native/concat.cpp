@@ -1,5 +1,5 @@
-// Concatenation and its split: rows of bytes are copied. With channels innermost a row is a pixel,
-// else an image.
+// Concatenation and its split: copies rows of bytes. With channels innermost a row is a pixel, else
+// an image.
 
 #include "kernels/concat/problem.hpp"
 
@@ -50,7 +50,7 @@ class Concatenation final : public BoundOperation {
 
  private:
   std::ptrdiff_t row() const { return ends_.empty() ? 0 : ends_.back(); }
-  /// The first element of a part of a row: that of a line of the caches.
+  /// The first element of a part of a row, at the beginning of a cache line.
   std::ptrdiff_t edge(std::ptrdiff_t part, std::ptrdiff_t parts) const {
     return part == parts ? row() : row() / parts * part / line * line;
   }

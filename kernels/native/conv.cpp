@@ -1,4 +1,5 @@
-// The native backend's convolutions: which algorithm computes what, and why not.
+// The native backend's convolutions: the choice of the algorithm, and the reasons why one is
+// unsupported.
 
 #include "kernels/conv/problem.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 struct Algorithm {
   const char* name;
-  int tile;     ///< Winograd's; 0: implicit GEMM
+  int tile;     ///< tile of Winograd; 0: implicit GEMM
   bool narrow;  ///< transformed operands are stored in the tensors' 16 bits
 };
 constexpr std::array algorithms{
@@ -29,8 +30,8 @@ std::vector<std::string> names() {
   return all;
 }
 
-/// Winograd where it computes the problem and there are channels enough for its products to
-/// outweigh its transforms.
+/// Winograd, if it supports the problem and there are enough channels for its savings in products
+/// to outweigh its transforms.
 std::string best_for(const ConvProblem& problem) {
   const ConvShape& s = problem.shape();
   return why_not_winograd(problem).empty() && std::min(s.ic, s.oc) >= 2 * channel_block
@@ -74,7 +75,7 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
         "native has no layout {} (channels are its innermost dimension). Use any, nhwc or {}.",
         layout, plain_weights_layout)};
   if (const std::string why = why_not(conv); !why.empty()) return Unsupported{why};
-  // Blocks of 16 channels may not belong to two groups.
+  // A block of 16 channels must not belong to two groups.
   const bool whole_blocks =
       s.g == 1 || (s.ic / s.g % channel_block == 0 && s.oc / s.g % channel_block == 0);
   const Request request{conv, layout == "any" && whole_blocks, std::max(1, options.threads)};

@@ -25,7 +25,8 @@ using Fp32 = assay::HWY_NAMESPACE::Plain<float>;
 using D = HWY_CAPPED(float, 16);
 using V = hn::Vec<D>;
 
-// Vectors of SVE have no size and cannot be elements of an array: each accumulator is a variable.
+// Vectors of SVE have no fixed size and cannot be elements of an array, so each accumulator is a
+// variable.
 #define ASSAY_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define ASSAY_DECLARE(r) V c##r##_0 = hn::Zero(d), c##r##_1 = hn::Zero(d);
 #define ASSAY_MULTIPLY(r)                                                \
@@ -111,7 +112,7 @@ void load(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdif
   for (std::ptrdiff_t p = 0; p < pixels; ++p, next += from_step * size, to += to_step) {
     if (count >= channel_block) {
       load16(type, next, to);
-    } else {  // a part of a block ends where another pixel's channels or the tensor's end may be
+    } else {  // an incomplete block ends where another pixel's channels begin, or the tensor ends
       alignas(64) char part[channel_block * sizeof(float)] = {};
       std::copy_n(next, count * size, part);
       load16(type, part, to);
@@ -140,7 +141,7 @@ GemmTable make_table(std::integer_sequence<int, kRows...>) {
   table.target = hwy::TargetName(HWY_TARGET);
   table.lanes = count_lanes();
   table.panel = std::max(2 * table.lanes, channel_block);
-  // Accumulators, two vectors of b and one of a: 31 of 32 registers, or 15 of 16.
+  // Accumulators, two vectors of b and one of a use 31 of 32 registers, or 15 of 16.
   table.rows = HWY_ARCH_ARM_A64 || HWY_TARGET <= HWY_AVX3 ? most_rows : 6;
   ((table.pixels[kRows][0] = &gemm<kRows + 1, 1, channel_block, 1>,
     table.pixels[kRows][1] = &gemm<kRows + 1, 2, channel_block, 1>,

@@ -1,30 +1,31 @@
-// Implicit GEMM, forward and bwd_data: outputs are rows of a product, output channels its columns,
-// taps times input channels the reduction. The matrix of inputs is never made: rows are read where
-// they lie in a window.
+// Implicit GEMM, forward and bwd_data. A matrix product has outputs as rows and output channels as
+// columns; its reduction runs over taps and input channels. The matrix of inputs is never stored:
+// its rows are read from a window.
 //
 // bwd_data with stride s is s_h * s_w convolutions of stride 1, one for each residue of diff_src's
-// coordinates, each with those taps alone that reach it: no product with a zero in between.
+// coordinates. Each uses only the taps that reach its residue, so there are no products with
+// inserted zeros.
 
 #include "kernels/native/conv_window.hpp"
 
 namespace assay::native {
 namespace {
 
-/// Reduction of one panel of weights that is kept in the second-level cache.
+/// Bytes of the reduction of one panel of weights that stay in the second-level cache.
 constexpr std::ptrdiff_t panel_bytes = 80 << 10;
 
-/// Outputs (first_y + u * step, first_x + v * step) for u < rows, v < columns, with their own taps.
+/// Outputs (first_y + u * step, first_x + v * step) for u < rows, v < columns, and their taps.
 struct Phase {
   std::ptrdiff_t first_y = 0, first_x = 0, rows = 0, columns = 0;
   std::vector<Tap> taps{};
-  /// The inputs of one tap, with nothing between them, lie as a window would have them: they are
+  /// True if the inputs of a single tap are adjacent, as a window would store them: they are then
   /// read in place.
   bool in_place = false;
   Blocking blocking{};
   Window window{};
-  std::ptrdiff_t blocks = 1;  ///< of input channels at once
-  /// The blocks of channels in one window after the other: [tap][block]. The taps that lie in
-  /// the plane, for one row of outputs, are then one run of segments.
+  std::ptrdiff_t blocks = 1;  ///< of input channels that a window holds at once
+  /// The segments for the blocks of channels in a window, one after the other: [tap][block]. So for
+  /// one row of outputs, the taps inside the plane are one range of segments.
   std::vector<Segment> segments{};
 };
 
@@ -44,7 +45,7 @@ class ImplicitGemm final : public ConvOperation {
     out_ = lay_out_activations(arguments_[2], s.g, request.blocked);
     weights_ = {in_.channels, out_.channels, s.kh * s.kw, table_.panel};
     lay_out_weights(arguments_[1], weights_, forward);
-    // One tap alone reads every pixel once: packing them closer would save nothing.
+    // A single tap reads every pixel once, so packing pixels closer would save nothing.
     pixel_ = in_.channels <= few_channels && weights_.taps > 1 ? few_channels : channel_block;
     direct_ = out_.type == DataType::fp32 && (out_.blocked || out_.channels % channel_block == 0);
     if (forward)
@@ -153,8 +154,8 @@ class ImplicitGemm final : public ConvOperation {
     for (const Phase& p : phases_)
       blocks += s.mb * s.g * count_blocks(p.rows, p.blocking.height) *
                 count_blocks(p.columns, p.blocking.width);
-    // If images and planes give too little to share, channels are divided as well; each part then
-    // loads the window anew.
+    // If images and planes give too few parts, channels are divided as well; each part then loads
+    // the window again.
     const std::ptrdiff_t panels = weights_.panels(),
                          parts = std::clamp<std::ptrdiff_t>(
                              count_blocks(std::ptrdiff_t{4} * threads_, blocks), 1, panels);
@@ -174,8 +175,8 @@ class ImplicitGemm final : public ConvOperation {
                          width = std::min(p.blocking.width, p.columns - item.v),
                          taps = static_cast<std::ptrdiff_t>(p.taps.size()),
                          blocks = weights_.row_blocks();
-    // Rows of outputs that follow each other as their inputs do are one: register blocks then end
-    // with the block, not with each of its rows.
+    // If rows of outputs are adjacent, and so are their inputs, they form one row: incomplete
+    // register blocks then occur only at the end of the block.
     const bool whole = p.in_place && width == in_.width && width == out_.width &&
                        out_step_y_ == 1 && out_step_x_ == 1;
     const std::ptrdiff_t rows = whole ? height : 1;
@@ -185,7 +186,7 @@ class ImplicitGemm final : public ConvOperation {
         p.window.load(table_, in_, data_[0], item.n, item.g, first, last, item.u, item.v, window);
       for (std::ptrdiff_t panel = item.first; panel < item.last; ++panel)
         for (std::ptrdiff_t u = 0; u < height; u += rows) {
-          // Rows of taps above and below the plane would multiply zeros.
+          // Rows of taps above and below the plane are skipped, because they would multiply zeros.
           const auto inside = [&](const Tap& tap) {
             const std::ptrdiff_t y = (item.u + u) * step_y_ + tap.dy;
             return y >= 0 && y < in_.height;
@@ -235,8 +236,8 @@ class ImplicitGemm final : public ConvOperation {
   ConvShape shape_;
   Activations in_, out_;
   Panels weights_;
-  std::ptrdiff_t pixel_ = channel_block;  ///< values of a window's pixel
-  bool direct_ = true;                    ///< products are stored where outputs lie
+  std::ptrdiff_t pixel_ = channel_block;  ///< values stored for a pixel of the window
+  bool direct_ = true;                    ///< products are stored directly to the outputs
   std::ptrdiff_t step_y_ = 1, step_x_ = 1, out_step_y_ = 1, out_step_x_ = 1;
   std::vector<Phase> phases_;
   std::vector<Item> items_;

@@ -8,7 +8,7 @@ namespace assay::native {
 
 namespace {
 
-/// Blocks of 16 would be padding for the most part, and all of it be moved.
+/// With few channels, most of a block of 16 would be padding, which costs memory traffic.
 bool has_few_channels(const TensorSpec& activations) { return activations.dims[1] <= few_channels; }
 
 }  // namespace
@@ -23,7 +23,8 @@ Activations lay_out_activations(TensorSpec& spec, std::int64_t groups, bool bloc
   a.width = spec.dims[3];
   Layout layout;
   if (a.blocked) {
-    // Groups share no block of 16: only groups of whole blocks are laid out so (or one group).
+    // Groups must not share a block of 16, so only groups of whole blocks, or a single group, have
+    // this layout.
     const std::ptrdiff_t blocks = count_blocks(all, channel_block);
     a.pixel = channel_block;
     a.row = a.width * a.pixel;
@@ -70,7 +71,7 @@ std::ptrdiff_t workspace_limit(const ConvProblem& problem) {
 void multiply(const GemmTable& table, const GemmKernel (*kernels)[2], std::ptrdiff_t a_row,
               const float* a, const float* b, const Segment* segments, std::ptrdiff_t count,
               std::ptrdiff_t rows, std::ptrdiff_t column_blocks, const Destination& c, bool add) {
-  // Blocks of rows of equal size, so that no narrow one is left at the end.
+  // Blocks of rows of equal size, so that no small one remains at the end.
   const std::ptrdiff_t parts = count_blocks(rows, table.rows),
                        columns = column_blocks * channel_block;
   for (std::ptrdiff_t column = 0; column < columns; column += 2 * table.lanes) {

@@ -36,7 +36,8 @@ struct Activations {
   /// Distances from one to the next, in elements.
   std::ptrdiff_t image = 0, group = 0, block = 0, row = 0, pixel = 0;
 
-  /// Channels of block `at` of a group that are loaded or stored; in nChw16c with the padding.
+  /// Number of channels in block `at` of a group that are loaded or stored; in nChw16c including
+  /// the padding.
   std::ptrdiff_t count(std::ptrdiff_t at) const {
     return blocked ? channel_block : std::min(channel_block, channels - at * channel_block);
   }
@@ -45,8 +46,8 @@ struct Activations {
   }
 };
 
-/// Lays out a spec's activations: as nChw16c if `blocked`, unless they have few channels, else as
-/// nhwc. Sets the spec's layout and bytes.
+/// Chooses the layout of a spec's activations: nChw16c if `blocked`, except for few channels;
+/// otherwise nhwc. Sets the spec's layout and bytes.
 Activations lay_out_activations(TensorSpec& spec, std::int64_t groups, bool blocked);
 
 /// Layout of weights as panels of columns: [group][panel][row block][tap][16 rows][width]. Products
@@ -86,16 +87,17 @@ class Scratch {
   std::ptrdiff_t size_ = 0;
 };
 
-/// Most floats of a workspace: twice as many as all tensors have elements, whatever their type.
+/// The most floats of a workspace: twice the number of elements of all tensors, whatever their
+/// type.
 std::ptrdiff_t workspace_limit(const ConvProblem& problem);
 
-/// A queue of the parts of the work. Each thread takes the next part as it becomes free, and has
-/// memory of its own.
+/// A queue of the parts of the work. Each thread takes the next part when it is free, and has its
+/// own memory.
 class WorkQueue {
  public:
   /// Reserves `each` floats for each thread that computes: as many threads as there are parts, at
-  /// most `threads`, and, after the first, only as many as keep the scratch within `most` floats.
-  /// (A problem that is so small needs no more threads.)
+  /// most `threads`, but, beyond the first one, only as many as keep the scratch within `most`
+  /// floats. (So small a problem needs no more threads.)
   void plan(Scratch& scratch, std::ptrdiff_t threads, std::ptrdiff_t parts, std::ptrdiff_t each,
             std::ptrdiff_t most) {
     parts_ = parts;
@@ -106,13 +108,14 @@ class WorkQueue {
   }
   /// Called once, before the threads begin.
   void begin() { taken_ = next_ = 0; }
-  /// Threads that compute.
+  /// Number of threads that compute.
   double owners() const { return static_cast<double>(own_.size()); }
-  /// Is called on each thread, and calls body(part, own memory) for the parts that this thread
-  /// takes. Threads do not wait for each other.
+  /// Each thread calls this. It calls body(part, own memory) for the parts that this thread takes.
+  /// Threads do not wait for each other.
   template <class Body>
   void each(float* scratch, Body body) {
-    // If all have memory, each keeps its own, which its core's caches may still hold.
+    // If there is memory for all threads, each one keeps the same memory, which the caches of its
+    // core may still hold.
     const bool all = own_.size() >= static_cast<std::size_t>(omp_get_num_threads());
     const auto owner = static_cast<std::size_t>(all ? omp_get_thread_num() : taken_++);
     if (owner >= own_.size()) return;
@@ -125,7 +128,7 @@ class WorkQueue {
   std::atomic<std::ptrdiff_t> taken_ = 0, next_ = 0;
 };
 
-/// The place of a matrix product: row r of its block j of 16 columns at to[r*row + j*block].
+/// The destination of a matrix product: row r of block j of 16 columns is at to[r*row + j*block].
 struct Destination {
   float* to;
   std::ptrdiff_t row, block;
@@ -150,14 +153,15 @@ inline void* element(void* base, DataType type, std::ptrdiff_t at) {
 void widen_shared(const GemmTable& table, DataType type, const void* from, float* to,
                   std::ptrdiff_t count);
 
-/// The arguments of the makers below: a problem that native computes, its layout, and threads.
+/// The arguments of the functions below that create algorithms: a problem that native supports, its
+/// layout, and the number of threads.
 struct Request {
   ConvProblem problem;
   bool blocked;  ///< nChw16c, else nhwc
   int threads;
 };
 
-/// The base of the algorithms, whose tensors are the problem's and a workspace.
+/// The base of the algorithms. Their tensors are those of the problem, and a workspace.
 class ConvOperation : public BoundOperation {
  protected:
   explicit ConvOperation(const Request& request)
@@ -179,13 +183,13 @@ Execution describe(const Request& request, const std::string& algorithm,
 Result<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request);
 Result<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request);
 /// `tile`: 2 or 4. `narrow`: transformed operands are stored in the tensors' 16-bit type, as GPU
-/// libraries do, else in fp32. Unsupported where Winograd does not compute the problem.
+/// libraries do, otherwise in fp32. Unsupported if Winograd does not support the problem.
 Result<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow);
-/// The same convolution on plain weights: every run first packs the weights, or at last unpacks
+/// The same convolution on plain weights. Every run first packs the weights, or finally unpacks
 /// their gradients.
 std::unique_ptr<Operation> on_plain_weights(std::unique_ptr<Operation> convolution,
                                             const Request& request);
-/// Why Winograd does not compute the problem; empty where it does.
+/// Why Winograd does not support the problem; empty if it does.
 std::string why_not_winograd(const ConvProblem& problem);
 
 }  // namespace assay::native

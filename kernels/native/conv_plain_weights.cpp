@@ -1,5 +1,5 @@
-// Convolutions on plain weights [g, oc, ic, kh, kw], as an optimizer and an allreduce see them: the
-// layout of the kernels is made of them, or they of it, within the run.
+// Convolutions on plain weights [g, oc, ic, kh, kw], the layout for an optimizer and an allreduce.
+// Each run converts them to the layout of the kernels, or gradients back from it.
 
 #include <cstring>
 
@@ -8,11 +8,11 @@
 namespace assay::native {
 namespace {
 
-/// A tile is read and written by whole cache lines of fp32.
+/// A tile is read and written in whole cache lines of fp32.
 constexpr std::ptrdiff_t edge = 16;
 
-/// Copies weights between the plain order and a Layout, whose places are sums of one term for each
-/// dimension: they are tabulated.
+/// Copies weights between the plain order and a Layout. The place of an element in a Layout is a
+/// sum of one term for each dimension; the terms are tabulated.
 class Packing {
  public:
   explicit Packing(const TensorSpec& spec)
@@ -59,8 +59,8 @@ class Packing {
   }
 
   /// Calls body(first output of a tile, outputs in it, first element of their filters, elements,
-  /// place of the group, plain elements before it) for all tiles, in parallel. Tiles of outputs lie
-  /// within blocks of the layout, which are of 16 or whole multiples of it.
+  /// place of the group, plain elements before it) for all tiles, in parallel. A tile of outputs
+  /// lies within one block of the layout, because blocks have 16 outputs or multiples of 16.
   template <class Body>
   void tiles(int threads, const Body& body) const {
     const std::ptrdiff_t filter = inputs_ * taps_, per_group = count_blocks(outputs_, edge);

@@ -1,6 +1,6 @@
 #pragma once
-// The inner loops of native convolution, compiled once for each instruction set: tables of
-// functions, of which Highway chooses one at run time. All other code is plain C++.
+// The inner loops of native convolution, compiled once for each instruction set. Each set has a
+// table of functions, and Highway chooses one table at run time. All other code is plain C++.
 //
 // Channels are processed in blocks of 16, padded with zeros. In fp32 a pixel's block is one cache
 // line, which is a whole number of vectors of 4, 8 or 16 lanes, and the distance between
@@ -13,12 +13,14 @@
 namespace assay::native {
 
 inline constexpr std::ptrdiff_t channel_block = 16;
-/// Pixels with no more channels than this lie this far apart: four of them share a cache line.
+/// With at most this many channels, pixels are this many elements apart, so that four of them share
+/// a cache line.
 inline constexpr std::ptrdiff_t few_channels = 4;
 /// Most rows of one register block on any processor.
 inline constexpr int most_rows = 14;
 
-/// A part of the reduction: `k` products, of the elements from offset a and from offset b on.
+/// A part of the reduction: `k` products of the elements from offset a on with those from offset b
+/// on.
 struct Segment {
   std::ptrdiff_t a, b, k;
 };
@@ -34,14 +36,15 @@ struct GemmTable {
   std::ptrdiff_t lanes;  ///< of a vector of fp32, at most 16
   std::ptrdiff_t panel;  ///< columns of one panel of b: two vectors, at least 16
   int rows;              ///< of the fastest register block
-  /// Indices: [rows - 1][vectors - 1]. pixels: rows of a are 16 apart (few_pixels: 4), k are
-  /// contiguous. channels: rows are contiguous, k are 16 apart. All: k of b are `panel` apart.
+  /// Indices: [rows - 1][vectors - 1]. pixels: rows of a are 16 apart (few_pixels: 4), and its k
+  /// are contiguous. channels: rows are contiguous, and k are 16 apart. In all of them, the k of b
+  /// are `panel` apart.
   GemmKernel pixels[most_rows][2];
   GemmKernel few_pixels[most_rows][2];
   GemmKernel channels[most_rows][2];
   /// Copies `count` channels of each of `pixels` pixels, which lie `from_step` elements of `type`
   /// apart, to fp32 pixels `to_step` apart, and sets channels count … 16 to zero. If to_step is
-  /// below 16, some of these may keep their values, and later pixels may be overwritten.
+  /// below 16, some of these channels may keep their values, and later pixels may be overwritten.
   void (*load)(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdiff_t pixels,
                std::ptrdiff_t count, float* to, std::ptrdiff_t to_step);
   /// The reverse: rounds to nearest even, and writes only `count` channels.

@@ -1,9 +1,10 @@
-// Implicit GEMM, bwd_weights: input channels are rows of a product, output channels its columns,
-// and the reduction runs over all outputs of all images, tap by tap, in windows as forward's.
+// Implicit GEMM, bwd_weights. A matrix product has input channels as rows and output channels as
+// columns. Its reduction runs over all outputs of all images, tap by tap, in windows like those of
+// forward.
 //
-// Work is divided by weights (a panel of output channels and 64 input channels) and, where that is
-// too little for the threads, by outputs: each part then has sums of its own, added at the end in a
-// fixed order, so that the result does not depend on which thread was first.
+// Work is divided by weights (a panel of output channels and 64 input channels). If that gives too
+// few parts for the threads, it is also divided by outputs: each part then has its own sums, which
+// are added at the end in a fixed order. So the result does not depend on the order of the threads.
 
 #include <omp.h>
 
@@ -120,7 +121,7 @@ class ImplicitGemmWeights final : public ConvOperation {
                       weights_.width);
         }
       }
-      // Rows of a window without neighbours follow each other: one reduction over all of them.
+      // If there is no space between the rows of a window, one reduction covers all rows.
       const bool whole = window_.step_y() * window_.row() == chunk.width * channel_block;
       if (whole) segments[0].k = chunk.height * chunk.width;
       for (std::ptrdiff_t block = unit.first; block < unit.last; ++block)
@@ -157,13 +158,13 @@ class ImplicitGemmWeights final : public ConvOperation {
   ConvShape shape_;
   Activations in_, out_;
   Panels weights_;
-  std::vector<Tap> taps_, idle_;  ///< idle_: that read padding alone
+  std::vector<Tap> taps_, idle_;  ///< idle_: taps that read only padding
   Window window_;
   std::ptrdiff_t at_once_ = 1;  ///< blocks of input channels in a window
   std::vector<Chunk> chunks_;
   std::vector<Unit> units_;
   std::ptrdiff_t parts_ = 1;  ///< divisions of the chunks, with sums of their own
-  bool direct_ = true;        ///< the sums are the result
+  bool direct_ = true;        ///< the sums are stored directly as the result
   std::ptrdiff_t sums_ = 0, segments_of_thread_ = 0;
   std::ptrdiff_t gradients_ = 0;  ///< offset in a thread's memory, after its window
   WorkQueue queue_;

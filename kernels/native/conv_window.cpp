@@ -57,8 +57,8 @@ Window::Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff
 void Window::load(const GemmTable& table, const Activations& in, const void* data, std::ptrdiff_t n,
                   std::ptrdiff_t g, std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t u,
                   std::ptrdiff_t v, float* to) const {
-  // Pixels are in the order of memory: the values that a pixel writes into those behind it are
-  // overwritten by them.
+  // Pixels are loaded in the order of memory: a pixel may write values into the following ones,
+  // which then overwrite them.
   for (std::ptrdiff_t at = first; at < last; ++at)
     for (std::ptrdiff_t r = 0; r < rows_; ++r) {
       if (row_used_[static_cast<std::size_t>(r)] == 0) continue;
@@ -68,7 +68,8 @@ void Window::load(const GemmTable& table, const Activations& in, const void* dat
         float* const row = to + (at - first) * block() +
                            place_[static_cast<std::size_t>(r)] * this->row() +
                            phase * columns_ * pixel_;
-        // Columns c of this phase are input columns x + c * step_x; those in [begin, end) exist.
+        // Column c of this phase is input column x + c * step_x; the columns [begin, end) are
+        // inside the input.
         const std::ptrdiff_t x = v * step_x_ + dx_ + phase;
         const std::ptrdiff_t begin = std::min(columns_, x >= 0 ? 0 : count_blocks(-x, step_x_));
         std::ptrdiff_t end = x >= in.width ? 0 : count_blocks(in.width - x, step_x_);

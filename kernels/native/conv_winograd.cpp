@@ -3,16 +3,17 @@
 //
 // Tiles of inputs and filters are transformed, multiplied as one matrix product for each of 16 or
 // 36 frequencies, and transformed back. Weights change at every step of training, so their
-// transform is part of the run. The side with fewer transformed values is held whole; the other one
-// is made in blocks that stay in the second-level cache, by the thread that multiplies them:
+// transform is part of the run. The side with fewer transformed values is stored whole. The other
+// side is transformed in blocks that stay in the second-level cache, by the thread that multiplies
+// them:
 //   tiles in blocks:   all weights, then for each block of tiles: inputs, products, outputs;
 //   weights in blocks: all inputs, then for each panel of weights: weights, products, outputs.
-// Blocks are made smaller until the workspace is within twice the tensors in fp32, where that is
-// possible.
+// Blocks are reduced until the workspace is at most twice as large as the tensors in fp32, if that
+// is possible.
 //
-// Transformed operands are fp32, or, where that is asked for, of the tensors' 16 bits: then the
-// side that is held whole is stored so and widened again by the thread that multiplies it, and the
-// other one is rounded alike, so that the error does not depend on which is which.
+// Transformed operands are fp32 or, on request, in the 16-bit type of the tensors. The side that is
+// stored whole is then stored in 16 bits, and the thread that multiplies it widens it again. The
+// other side is rounded alike, so that the error does not depend on the choice of the side.
 
 #include <fmt/format.h>
 
@@ -39,7 +40,7 @@ class Winograd final : public ConvOperation {
     in_ = lay_out_activations(arguments_[0], 1, request.blocked);
     out_ = lay_out_activations(arguments_[2], 1, request.blocked);
     lay_out_filters(forward);
-    // Output (y, x) reads inputs from (y - top, x - left) on.
+    // Output (y, x) reads inputs beginning at (y - top, x - left).
     top_ = forward ? s.ph : 2 - s.ph;
     left_ = forward ? s.pw : 2 - s.pw;
     images_ = s.mb;
@@ -68,11 +69,12 @@ class Winograd final : public ConvOperation {
   }
 
  private:
-  /// [output block of 16][input channel][tap][16]: nine vectors are one filter transform's input.
+  /// [output block of 16][input channel][tap][16]: nine vectors are the input of one filter
+  /// transform.
   void lay_out_filters(bool forward) {
     const std::ptrdiff_t filter = 9 * channel_block;
     const Split outputs{channel_block, in_.channels * filter, 1}, inputs{1, filter, 0};
-    // bwd_data reads taps in reverse.
+    // bwd_data reads taps in reverse order.
     Layout layout;
     layout.splits = {{1, 0, 0},
                      forward ? outputs : inputs,
@@ -128,7 +130,7 @@ class Winograd final : public ConvOperation {
       float* const products = weights + plan_.per_thread;
       for (std::ptrdiff_t first = 0; first < tiles_; first += plan_.tiles) {
         const std::ptrdiff_t last = std::min(tiles_, first + plan_.tiles);
-        // If not all weights of a panel are there at once, each block of tiles makes them again.
+        // If the weights of a panel do not fit at once, each block of tiles transforms them again.
         for (std::ptrdiff_t from = 0; from < blocks; from += plan_.blocks) {
           if (first == 0 || plan_.blocks < blocks)
             for (std::ptrdiff_t at = from; at < std::min(blocks, from + plan_.blocks); ++at)
@@ -141,11 +143,11 @@ class Winograd final : public ConvOperation {
     });
   }
 
-  /// Element `at` of the side that is held whole.
+  /// Element `at` of the side that is stored whole.
   void* resident(std::ptrdiff_t at) const { return element(scratch() + shared_, stored_, at); }
 
-  /// Puts 16 values of each frequency, which `transform(to, step)` makes, to elements `at`,
-  /// `at + step`, … of `to`, rounded as transformed operands are stored.
+  /// Stores the results of transform(to, step), 16 values for each frequency, at elements `at`, `at
+  /// + step`, … of `to`. They are rounded to the type of transformed operands.
   template <class Transform>
   void keep(const Transform& transform, void* to, DataType type, std::ptrdiff_t at,
             std::ptrdiff_t step) const {
@@ -198,8 +200,8 @@ class Winograd final : public ConvOperation {
     }
   }
 
-  /// Transforms 16 input channels' filters of a panel into [frequency][input channel][column], of
-  /// the blocks of channels that are there at once.
+  /// Transforms the filters of 16 input channels of a panel into [frequency][input
+  /// channel][column]. The array has the blocks of channels that are in memory at once.
   void filters(std::ptrdiff_t panel, std::ptrdiff_t block, void* weights, DataType type) const {
     const std::ptrdiff_t filter = 9 * channel_block, frequency = plan_.blocks * weights_.block(),
                          last = std::min(weights_.rows, (block + 1) * channel_block),
@@ -218,8 +220,8 @@ class Winograd final : public ConvOperation {
       }
   }
 
-  /// Products of a block of tiles with the panel's weights from block `from` of channels on, added
-  /// to those of the blocks before.
+  /// Multiplies a block of tiles with the panel's weights, for the blocks of channels from `from`
+  /// on; adds the products to those of earlier blocks.
   void multiply_all(std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t panel,
                     std::ptrdiff_t from, const void* inputs, const void* weights,
                     float* products) const {
@@ -243,8 +245,8 @@ class Winograd final : public ConvOperation {
                from > 0);
     }
   }
-  /// One frequency of the side that is held whole, at element `at` of `all`: where it is in fp32,
-  /// from value `from` on, `count` of them.
+  /// One frequency, at element `at` of the side `all` that is stored whole, as fp32. If it is
+  /// stored in 16 bits, values [from, from + count) are first widened to `to`.
   const float* wide(const void* all, std::ptrdiff_t at, std::ptrdiff_t from, std::ptrdiff_t count,
                     float* to) const {
     if (!narrow()) return static_cast<const float*>(all) + at;
@@ -292,7 +294,7 @@ class Winograd final : public ConvOperation {
   WinogradPlan plan_;
   WorkQueue queue_;
   std::vector<Segment> segments_;
-  std::ptrdiff_t shared_ = 0;  ///< the resident side, in the workspace
+  std::ptrdiff_t shared_ = 0;  ///< the side that is stored whole, in the workspace
 };
 
 }  // namespace

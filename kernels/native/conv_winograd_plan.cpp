@@ -3,10 +3,10 @@
 namespace assay::native {
 namespace {
 
-/// Transformed inputs and products of one block of tiles.
+/// Bytes of the transformed inputs and products of one block of tiles.
 constexpr std::ptrdiff_t block_bytes = 320 << 10;
 
-/// Floats of a plan with `owners` threads that have memory of their own.
+/// Floats of a plan with `owners` threads that have their own memory.
 std::ptrdiff_t total(const WinogradPlan& plan, std::ptrdiff_t owners) {
   return plan.resident + owners * plan.each();
 }
@@ -34,12 +34,13 @@ WinogradPlan size_plan(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t til
   return plan;
 }
 
-/// The fastest plan of its kind, or the first smaller one that is within `limit` floats.
+/// The fastest plan of its kind, or the first smaller one that needs at most `limit` floats.
 WinogradPlan fit_plan(const WinogradSizes& s, bool by_tiles, std::ptrdiff_t limit) {
   const auto too_large = [&](const WinogradPlan& plan) {
-    return total(plan, std::min(s.threads, plan.parts)) > limit;  // a thread needs a part
+    return total(plan, std::min(s.threads, plan.parts)) > limit;  // a thread without a part needs
+                                                                  // no memory
   };
-  // A block of tiles is a whole number of register blocks, and there is one for each thread.
+  // A block of tiles is a whole number of register blocks, and each thread gets at least one block.
   const std::ptrdiff_t each = s.frequencies * (choose_channels(s) + s.weights.width) * 4;
   std::ptrdiff_t tiles = std::max<std::ptrdiff_t>(1, block_bytes / (each * s.rows)) * s.rows;
   if (by_tiles) tiles = std::min(tiles, pad(count_blocks(s.tiles, s.threads), s.rows));

@@ -24,7 +24,7 @@ HWY_INLINE V times(V v, float factor) { return hn::Mul(v, hn::Set(D(), factor));
 /// v * factor + w
 HWY_INLINE V plus_times(V v, float factor, V w) { return hn::MulAdd(v, hn::Set(D(), factor), w); }
 
-// One dimension of each transform: reads points `from` apart, writes them `to` apart.
+// One dimension of each transform. It reads points `from` apart, and writes them `to` apart.
 HWY_INLINE void input4(const float* in, std::ptrdiff_t from, float* out, std::ptrdiff_t to) {
   const V d0 = load_at(in), d1 = load_at(in + from), d2 = load_at(in + 2 * from),
           d3 = load_at(in + 3 * from), d4 = load_at(in + 4 * from), d5 = load_at(in + 5 * from);
@@ -84,8 +84,8 @@ HWY_INLINE void output2(const float* in, std::ptrdiff_t from, float* out, std::p
   store_at(hn::Sub(hn::Sub(m1, m2), load_at(in + 3 * from)), out + to);
 }
 
-// It transforms both dimensions: columns first, then rows, for 16 channels in as many vectors as
-// they take.
+// Transforms both dimensions, first columns, then rows, for 16 channels in as many vectors as they
+// need.
 #define ASSAY_2D(name, transform, kIn, kOut)                                                       \
   HWY_INLINE void name##_2d(const float* in, std::ptrdiff_t row, std::ptrdiff_t pixel, float* out, \
                             std::ptrdiff_t out_row, std::ptrdiff_t out_pixel) {                    \

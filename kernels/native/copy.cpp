@@ -1,4 +1,4 @@
-// Copies between NUMA nodes or sockets, by the threads of one of them.
+// Copies between NUMA nodes or sockets, by the threads of one of the two.
 
 #include "kernels/copy/problem.hpp"
 
@@ -59,7 +59,7 @@ class Copying final : public BoundOperation {
     ran_ = true;
   }
 
-  /// After runs it looks where the memory of all of them lies.
+  /// After runs, checks the location of all memory.
   Execution execution() const override {
     if (std::exchange(ran_, false))
       for (const auto& [memory, argument] : bound_)
@@ -80,7 +80,7 @@ class Copying final : public BoundOperation {
   std::vector<CopyTeam> teams_;
   int threads_;
   bool nontemporal_;
-  std::set<std::pair<void*, std::size_t>> bound_;  ///< memory, and the argument that it was
+  std::set<std::pair<void*, std::size_t>> bound_;  ///< memory, and the index of its argument
   mutable bool ran_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Dropout, channels innermost, so that elements have the order of their numbers.
+// Dropout, channels innermost, so that elements are in the order of their numbers.
 
 #include "kernels/dropout/problem.hpp"
 

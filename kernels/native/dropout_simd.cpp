@@ -20,11 +20,12 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using assay::HWY_NAMESPACE::each_vector;
 
-/// Elements whose words are drawn before they are used: they stay in the first-level cache.
+/// Elements whose words are drawn before they are used, so that the words stay in the first-level
+/// cache.
 constexpr std::ptrdiff_t words_at_once = 1024;
 
-/// Draws the words of `count` blocks (a multiple of 8) from `block` on. A vector has one block in
-/// each 64-bit lane; the upper halves of words are whatever products leave there, until the end.
+/// Draws the words of `count` blocks (a multiple of 8) from `block` on. Each 64-bit lane of a
+/// vector has one block. Until the end, the upper halves of words contain remainders of products.
 HWY_INLINE void draw(const DropoutMask& mask, std::uint64_t block, std::ptrdiff_t count,
                      std::uint32_t* to) {
   const hn::CappedTag<std::uint64_t, 8> d;

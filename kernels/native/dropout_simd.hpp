@@ -13,8 +13,8 @@ namespace assay::native {
 template <class Value>
 struct DropoutTable {
   const char* target;
-  /// to = from * scale where the mask keeps it, else 0: elements [first, first + count), whose
-  /// memory begins at from and to. `first` is a multiple of 4.
+  /// to = from * scale if the mask keeps the element, else 0, for elements [first, first + count),
+  /// which begin at from and to. `first` is a multiple of 4.
   void (*drop)(const DropoutMask& mask, std::int64_t first, std::ptrdiff_t count, const void* from,
                void* to);
 };

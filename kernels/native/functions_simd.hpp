@@ -1,5 +1,5 @@
-// Elementary functions of vectors. A file of SIMD code is compiled once for each instruction set,
-// and includes this header each time; hence the unusual guard.
+// Elementary functions of vectors. The unusual guard lets a file of SIMD code include this header
+// once for each instruction set.
 #if defined(ASSAY_NATIVE_FUNCTIONS_SIMD_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_NATIVE_FUNCTIONS_SIMD_HPP
 #undef ASSAY_NATIVE_FUNCTIONS_SIMD_HPP
@@ -38,7 +38,7 @@ HWY_INLINE V exponential(D d, V x) {
   return unless_nan(x, hn::Exp(d, x));
 }
 
-/// The polynomial with these coefficients, of the highest power first.
+/// The polynomial with these coefficients; that of the highest power is the first.
 template <class D, class V, std::size_t count>
 HWY_INLINE V polynomial(D d, V x, const double (&coefficients)[count]) {
   V sum = constant(d, coefficients[0]);
@@ -46,8 +46,8 @@ HWY_INLINE V polynomial(D d, V x, const double (&coefficients)[count]) {
   return sum;
 }
 
-/// 1/x, of x from 2^-8 to 2^126; of larger ones it may be 0. AVX-512's estimate has 14 bits, which
-/// one step of Newton's doubles; its division takes as long as ten products.
+/// 1/x for x from 2^-8 to 2^126; for larger x the result may be 0. AVX-512's estimate has 14 bits,
+/// and one Newton step doubles them; a division takes as long as ten products.
 template <class D, class V>
 HWY_INLINE V reciprocal(D d, V x) {
   const V one = constant(d, 1);
@@ -63,16 +63,16 @@ HWY_INLINE V reciprocal(D d, V x) {
 /// 1 / (1 + exp(-z)).
 template <class D, class V>
 HWY_INLINE V logistic(D d, V z) {
-  // Beyond it the result is 1, or less than the smallest normal number of fp32.
+  // For larger |z| the result is 1, or less than the smallest normal number of fp32.
   const V most = constant(d, is_single<D> ? 88 : 700);
   const V bounded = hn::Min(hn::Max(z, hn::Neg(most)), most);
   return reciprocal(d, hn::Add(constant(d, 1), hn::Exp(d, hn::Neg(bounded))));
 }
 
 /// tanh z. fp32 uses z p(z^2) / q(z^2), with the coefficients of Eigen 3.4 (generic_fast_tanh_float
-/// in MathFunctionsImpl.h): its relative error is 5.3 * 2^-24 at most, where docs/method-rnn.md
-/// allows 6. Beyond +-7.9 the result is 1. fp64 uses Highway's, which is wrong by 4 units in the
-/// last place.
+/// in MathFunctionsImpl.h): its relative error is at most 5.3 * 2^-24, and docs/method-rnn.md
+/// allows 6 * 2^-24. Beyond +-7.9 the result is 1. fp64 uses Highway's function, whose error is 4
+/// units in the last place.
 template <class D, class V>
 HWY_INLINE V hyperbolic(D d, V z) {
   if constexpr (is_single<D>) {

@@ -1,5 +1,5 @@
-// Matrix multiplication of 8-bit floating types, which no processor multiplies: decoded to fp32, in
-// the blocks of the products of recurrent networks.
+// Matrix multiplication of 8-bit floating types. No processor multiplies these, so they are decoded
+// to fp32 and multiplied by the matrix products of recurrent networks.
 
 #include "kernels/gemm/problem.hpp"
 
@@ -33,14 +33,15 @@ Decoded make_decoded() {
   return all;
 }
 
-/// A matrix op(A) or op(B): its lines along the sum, of which `count` are multiplied.
+/// A matrix op(A) or op(B). A line is contiguous along the sum; `count` lines are multiplied.
 struct Operand {
   Decoded value;
   std::int64_t count, along, across, size;  ///< strides, and elements of one matrix of the batch
   const std::uint8_t* data = nullptr;
 
-  /// Lines [first, first + lines) at the products [16 block, 16 block + 16): element (product p,
-  /// line l) goes to `to[p * of_product + l * of_line]`, 0 where there is none.
+  /// Decodes lines [first, first + lines) for the products [16 block, 16 block + 16). The element
+  /// (product p, line l) goes to `to[p * of_product + l * of_line]`; elements outside the matrix
+  /// are 0.
   void decode(std::int64_t batch, std::int64_t first, std::int64_t lines, std::int64_t block,
               std::int64_t k, std::int64_t of_product, std::int64_t of_line, float* to) const {
     const std::uint8_t* const from = data + batch * size + block * line * along;
@@ -122,7 +123,8 @@ class Fp8Gemm final : public BoundOperation {
                 tile_at(tile) + block * line * rows(tile));
   }
 
-  /// A panel's rows of op(A), which are columns to rnn_gemm, times a tile's columns of op(B).
+  /// Multiplies a panel's rows of op(A), which rnn_gemm treats as columns, with a tile's columns of
+  /// op(B).
   void multiply(std::int64_t batch, std::int64_t tile, std::int64_t panel) const {
     float sums[most_width][rows_at_once * line];
     RnnProduct product{};

@@ -8,8 +8,8 @@
 
 namespace assay::native {
 
-/// make(problem, whether channels are innermost, threads) where `direct` computes the problem. Any
-/// layout: nhwc.
+/// Calls make(problem, whether channels are innermost, threads) if `direct` supports the problem.
+/// The layout "any" is nhwc.
 template <class P, class Make>
 Result<std::unique_ptr<Operation>> make_in_layout(const Problem& what, const Options& options,
                                                   const Make& make) {

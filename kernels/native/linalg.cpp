@@ -1,4 +1,4 @@
-// The dense kernels of data analysis: which operation makes which.
+// The dense kernels of data analysis: the choice of their operations.
 
 #include "kernels/native/linalg.hpp"
 
@@ -19,7 +19,7 @@ LinalgOperation::LinalgOperation(const LinalgProblem& problem, int threads, cons
       d_(problem.shape().d),
       k_(problem.shape().k) {
   execution_ = make_direct_execution(problem.precision(), target, "rows");
-  arguments_.front().memory = &large_pages;  // the table, which every run reads from end to end
+  arguments_.front().memory = &large_pages;  // the table, which every run reads completely
   arguments_.push_back(workspace(0));        // grows with reserve()
 }
 

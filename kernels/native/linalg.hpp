@@ -1,5 +1,6 @@
 #pragma once
-// The dense kernels of data analysis as operations: what they share, and the maker of each.
+// The dense kernels of data analysis as operations: their common parts, and the function that
+// creates each.
 
 #include <cstddef>
 #include <memory>

@@ -9,12 +9,13 @@
 namespace assay::native {
 namespace {
 
-/// Observations that are added in registers; then their sums are added in fp64. With 24 columns of
-/// fp64 they are half of the first cache, and with a few hundred a part of the second.
+/// Observations that are added in the type of the table before their sums are added in fp64. With
+/// 24 columns of fp64 they take half of the first-level cache, and with a few hundred a part of the
+/// second.
 constexpr std::ptrdiff_t block_rows = 128;
 
-/// Elements of a row of `columns`: whole vectors, and an odd number of cache lines, so that the
-/// lines of a column are spread over all sets of a cache.
+/// Elements between rows of `columns` elements: whole vectors, and an odd number of cache lines, so
+/// that the lines of a column are spread over all sets of a cache.
 template <class T>
 std::ptrdiff_t spread(std::ptrdiff_t columns) {
   constexpr std::ptrdiff_t line = 64 / sizeof(T);
@@ -46,7 +47,7 @@ class Gram final : public LinalgOperation {
   }
 
  private:
-  /// Tiles of the triangle are vectors of T wide.
+  /// Tiles of the triangle are as wide as a vector of T.
   static std::ptrdiff_t whole_vectors(std::ptrdiff_t columns) {
     const std::ptrdiff_t lanes = linalg_simd<T>().lanes;
     return (columns + lanes - 1) / lanes * lanes;
@@ -55,7 +56,7 @@ class Gram final : public LinalgOperation {
     return scratch_of_thread<double>(triangle_, columns_ * c_stride_, thread);
   }
 
-  /// The sums over the observations of a thread.
+  /// Sums the observations of a thread.
   void add(std::ptrdiff_t thread) const {
     const LinalgSimd<T>& simd = linalg_simd<T>();
     T* const block = scratch_of_thread<T>(block_, block_rows * stride_, thread);
@@ -82,7 +83,7 @@ class Gram final : public LinalgOperation {
     if (rows > 0) simd.add_gram(block, stride_, rows, columns_, c, c_stride_, x, 0);
   }
 
-  /// Row i of the triangle, of all threads, into the outputs.
+  /// Adds row i of the triangles of all threads, and writes it to the outputs.
   void gather(std::ptrdiff_t i) const {
     double* const row = triangle(0) + i * c_stride_;
     for (std::ptrdiff_t thread = 1; thread < threads_; ++thread) {

@@ -8,8 +8,8 @@
 namespace assay::native {
 namespace {
 
-/// Observations whose margins are computed, and which are then added while they are in the first
-/// cache.
+/// Observations whose margins are computed first, and which are then added while they are in the
+/// first-level cache.
 constexpr std::ptrdiff_t block_rows = 16;
 
 template <class T>
@@ -44,7 +44,7 @@ class Hinge final : public LinalgOperation {
   }
 
  private:
-  /// The four losses, and the direction of the intercept.
+  /// The four losses, and the intercept's element of the direction.
   static constexpr std::ptrdiff_t values = 5;
   double* sums(std::ptrdiff_t thread) const {
     return scratch_of_thread<double>(sums_, sums_stride_, thread);

@@ -1,4 +1,4 @@
-// The nearest centroid of each observation, and what the next centroids are made of, in one pass.
+// Finds the nearest centroid of each observation, and the sums for the next centroids, in one pass.
 
 #include <algorithm>
 #include <limits>
@@ -10,12 +10,12 @@
 namespace assay::native {
 namespace {
 
-/// Observations that are assigned, and then added while they are in the second cache: enough that
-/// several have the same centroid.
+/// Observations that are assigned first, and then added while they are in the second-level cache.
+/// There are enough that several of them have the same centroid.
 constexpr std::ptrdiff_t block_rows = 48;
-/// Number of observations by which memory is read ahead. While the observations of a block are
-/// added nothing is requested, so with few centroids, where memory is the limit, those of two
-/// blocks are.
+/// Number of observations that are prefetched. Nothing is prefetched while the observations of a
+/// block are added. So with few centroids, where memory is the limit, the observations of two
+/// blocks are prefetched.
 constexpr std::ptrdiff_t rows_ahead = 16, rows_ahead_of_few = 2 * block_rows;
 
 template <class T>
@@ -25,7 +25,7 @@ class KmeansAssign final : public LinalgOperation {
       : LinalgOperation(problem, threads, linalg_simd<T>().target),
         simd_(linalg_simd<T>()),
         few_(k_ <= most_dots),
-        // Few are rows, many are columns: of whole vectors.
+        // Few centroids are stored as rows, many as columns; both in whole vectors.
         stride_(pad((few_ ? d_ : k_), simd_.lanes)),
         width_(few_ ? most_dots : stride_),
         scores_width_(pad(width_, simd_.lanes)),
@@ -63,8 +63,8 @@ class KmeansAssign final : public LinalgOperation {
     return scratch_of_thread<double>(counts_, k_ + 1, thread);
   }
 
-  /// Packs the centroids. The product of the one nearest to 0 is 0 and is not made. Padding is
-  /// never the least.
+  /// Packs the centroids. The product of the centroid nearest to 0 is 0 and is not computed.
+  /// Padding never wins.
   void pack() {
     const T* const centroids = data<T>(1);
     const std::ptrdiff_t base = find_nearest_to_zero(centroids, k_, d_);
@@ -93,7 +93,7 @@ class KmeansAssign final : public LinalgOperation {
       assign(thread, i, std::min(block_rows, range.end - i), dots, heads);
   }
 
-  /// `heads`: -1 for each centroid; then room for the rows.
+  /// `heads`: -1 for each centroid, followed by space for one element for each row.
   void assign(std::ptrdiff_t thread, std::ptrdiff_t first, std::ptrdiff_t rows, T* dots,
               std::int32_t* heads) const {
     const T* const x = data<T>(0) + first * d_;
@@ -115,8 +115,8 @@ class KmeansAssign final : public LinalgOperation {
       if (heads[labels[row]] >= 0) add_members(thread, x, labels[row], heads, next);
   }
 
-  /// The first of equally near ones. It uses no vectors: their loads would wait for the stores of
-  /// single products.
+  /// The first of equally near centroids. It uses no vectors, because their loads would wait for
+  /// the stores of single products.
   std::int32_t least_of_few(const T* dots) const {
     const T* const start = scratch<T>(start_);
     std::int32_t best = 0;
@@ -129,8 +129,8 @@ class KmeansAssign final : public LinalgOperation {
     return best;
   }
 
-  /// All rows of a block that have this centroid, some at once: its sums are read and written once
-  /// for them.
+  /// Adds all rows of a block that have this centroid, several at once, so that its sums are read
+  /// and written only once for them.
   void add_members(std::ptrdiff_t thread, const T* x, std::int32_t c, std::int32_t* heads,
                    const std::int32_t* next) const {
     double* const of_thread = counts(thread);
@@ -161,7 +161,7 @@ class KmeansAssign final : public LinalgOperation {
   const LinalgSimd<T>& simd_;
   bool few_;
   std::ptrdiff_t stride_, width_, scores_width_, sums_stride_;
-  int slots_[most_dots] = {};  ///< centroids of the rows of few
+  int slots_[most_dots] = {};  ///< the centroid of each packed row, if there are few
   std::size_t packed_, start_, dots_, sums_, counts_, heads_;
 };
 

@@ -29,7 +29,7 @@ std::ptrdiff_t count_lanes(D d) {
   return static_cast<std::ptrdiff_t>(hn::Lanes(d));
 }
 
-/// The first `count` elements, fewer than a vector, and zeros.
+/// The first `count` elements, fewer than a vector, followed by zeros.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_part(D d, const T* from, std::ptrdiff_t count) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
@@ -87,17 +87,17 @@ void copy_row(const T* x, const T* shift, std::ptrdiff_t d, T* to) {
     ASSAY_VECTORS(ASSAY_STORE_ONE, r) \
   }
 
-/// Requests the line that is `elements` after `from`, into the second cache: rows that are read
-/// once come faster than the processor finds out by itself that they will be read.
+/// Prefetches the line `elements` after `from` into the second-level cache. Rows that are read once
+/// arrive earlier than with the processor's own prefetching.
 template <class T>
 HWY_INLINE void fetch(const T* from, std::ptrdiff_t elements) {
   __builtin_prefetch(reinterpret_cast<const char*>(from) + elements * std::ptrdiff_t{sizeof(T)}, 0,
                      2);
 }
 
-/// to[r, 0 … kVectors) = the sum over k < count of a(r, k) b[k, 0 … kVectors), where rows of b are
-/// b_stride apart and a(r, k) is a[k, r] where kAcross, else a[r, k]. Meanwhile what lies at
-/// `next` is fetched: fetched_by elements for each product.
+/// to[r, 0 … kVectors) = the sum over k < count of a(r, k) b[k, 0 … kVectors). Rows of b are
+/// b_stride apart, and a(r, k) is a[k, r] if kAcross, else a[r, k]. Meanwhile prefetches from
+/// `next` on: fetched_by elements for each product.
 template <class T, int kRows, bool kAcross>
 constexpr std::ptrdiff_t fetched_by = kAcross ? 16 / sizeof(T) : kRows;
 template <class T, int kRows, int kVectors, bool kAcross>
@@ -122,7 +122,7 @@ template <class T>
 using Multiply = void (*)(const T*, std::ptrdiff_t, const T*, std::ptrdiff_t, std::ptrdiff_t, T*,
                           std::ptrdiff_t, const T*);
 
-/// The product of as many rows as there are, at most kRows.
+/// The product for all `rows` rows, but at most kRows.
 template <class T, int kVectors, bool kAcross, int kRows>
 Multiply<T> choose_block(std::ptrdiff_t& rows) {
   if constexpr (kRows > 1)
@@ -131,7 +131,7 @@ Multiply<T> choose_block(std::ptrdiff_t& rows) {
   return &multiply<T, kRows, kVectors, kAcross>;
 }
 
-/// Rows of a block: they, the vectors of b and one of a are in registers.
+/// Rows of a block: their sums, the vectors of b and one of a are in registers.
 constexpr int gram_rows = many_registers ? 8 : 4;
 constexpr int dots_rows(int vectors) {
   return vectors == 3 ? gram_rows : many_registers || vectors == 1 ? 12 : 6;
@@ -161,7 +161,7 @@ void add_gram(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdi
   const std::ptrdiff_t lanes = count_lanes(Tag<T>()), panel = most_vectors * lanes;
   HWY_ALIGN T sums[std::size_t{gram_rows} * most_vectors * most_lanes / sizeof(T)];
   const T* const end = next + ahead;
-  // The vectors of b stay in the first cache for all rows of the triangle below them.
+  // The vectors of b stay in the first-level cache for all rows of the triangle below them.
   for (std::ptrdiff_t j = 0; j < columns; j += panel)
     for (std::ptrdiff_t i = j / gram_rows * gram_rows; i < columns;) {
       std::ptrdiff_t part = std::min<std::ptrdiff_t>(gram_rows, columns - i);
@@ -202,8 +202,8 @@ void compute_many_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const 
 #define ASSAY_DOT_STORE(i) \
   if constexpr (i < kCount) out[slots[i]] = hn::GetLane(hn::SumOfLanes(tag, s##i));
 
-/// One row after the other, as they lie in memory: several rows at once are several streams, which
-/// the processor fetches later.
+/// Reads one row after the other, in the order of memory: several rows at once are several streams,
+/// which the processor prefetches later.
 template <class T, int kCount>
 void dots_of_rows(const T* HWY_RESTRICT x, std::ptrdiff_t d, std::ptrdiff_t rows,
                   const T* HWY_RESTRICT w, std::ptrdiff_t stride, const int* slots,

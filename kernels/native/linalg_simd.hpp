@@ -1,6 +1,6 @@
 #pragma once
 // The inner loops of the dense kernels of data analysis, for one thread, in the best instruction
-// set of the processor. Rows of x follow each other without padding, and nothing is read outside of
+// set of the processor. Rows of x are adjacent, without padding, and nothing is read outside of
 // them.
 
 #include <cstddef>
@@ -17,33 +17,34 @@ template <class T>
 struct LinalgSimd {
   const char* target;
   std::ptrdiff_t lanes;  ///< of a vector of T
-  /// to[0 … d) = x - shift; null: x.
+  /// to[0 … d) = x - shift; if shift is null, x.
   void (*copy_row)(const T* x, const T* shift, std::ptrdiff_t d, T* to);
   /// c[i, j] += sum over rows of a[row, i] a[row, j] for j <= i < columns, and some elements above
   /// the diagonal. The sums of one call are in T. Rows of a are `stride` apart, those of c
-  /// `c_stride`; both have as many elements as `columns` rounded up to vectors, and a is 0 there.
-  /// Meanwhile `ahead` elements from `next` on are prefetched.
+  /// `c_stride`; rows of both have `columns` elements, rounded up to whole vectors, and the padding
+  /// of a is 0. Meanwhile `ahead` elements from `next` on are prefetched.
   void (*add_gram)(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
                    double* c, std::ptrdiff_t c_stride, const T* next, std::ptrdiff_t ahead);
   /// out[row, slots[i]] (rows are `most_dots` apart) = the sum over j of x[row, j] w[i, j], for
-  /// `count` rows of w, which are `stride` apart: d rounded up to vectors at the least, and 0
-  /// there. Meanwhile what lies `ahead` elements after x is prefetched.
+  /// `count` rows of w. Rows of w are `stride` apart: at least d, rounded up to whole vectors; the
+  /// padding is 0. Meanwhile prefetches the data `ahead` elements after x.
   void (*compute_few_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
                            std::ptrdiff_t stride, int count, const int* slots, T* out,
                            std::ptrdiff_t ahead);
-  /// The same for many, in the order of w: it is [d, stride] and out [rows, stride], stride a
-  /// multiple of the vector.
+  /// The same for many rows of w, which is stored as columns: w [d, stride], out [rows, stride];
+  /// stride is a multiple of the vector length.
   void (*compute_many_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
                             std::ptrdiff_t stride, T* out, std::ptrdiff_t ahead);
-  /// Index of the least of start[i] - dots[i] for i < count, of equal ones the first. count is a
-  /// multiple of the vector.
+  /// The index of the least start[i] - dots[i] for i < count; the first of equal ones. count is a
+  /// multiple of the vector length.
   std::int32_t (*least)(const T* start, const T* dots, std::ptrdiff_t count);
   /// sums += the rows x[0 … rows), rows <= most_members; returns the sum of squares of their
-  /// differences to `centroid`. Both are in fp64. sums has room for d rounded up to vectors of
-  /// fp64.
+  /// differences to `centroid`. Both are in fp64. sums has room for d elements, rounded up to whole
+  /// vectors of fp64.
   double (*add_members)(const T* const* x, int rows, std::ptrdiff_t d, const T* centroid,
                         double* sums);
-  /// sums += the rows x[0 … rows), each times its factor, in fp64; as add_members.
+  /// sums += the rows x[0 … rows), each multiplied by its factor, in fp64. Otherwise as
+  /// add_members.
   void (*add_weighted)(const T* const* x, const double* factors, int rows, std::ptrdiff_t d,
                        double* sums);
 };

@@ -1,5 +1,5 @@
-// Softmax cross-entropy with label smoothing, and its gradients. Each thread takes whole samples,
-// whose classes stay in its cache for all passes over them.
+// Softmax cross-entropy with label smoothing, and its gradients. Each thread takes whole samples.
+// The classes of a sample stay in its cache for all passes over them.
 
 #include "kernels/loss/problem.hpp"
 
@@ -27,7 +27,7 @@ class Loss final : public BoundOperation {
                    size_of(storage(problem.precision()))),
         no_bias_(static_cast<std::size_t>(shape_.biased ? 0 : shape_.classes)) {
     execution_ = make_direct_execution(problem.precision(), table_.target, "rows");
-    // Each thread has one sample, and the sums of its samples' gradients.
+    // The memory of each thread: one sample, and the sums of the gradients of its samples.
     execution_.workspace_bytes = static_cast<std::size_t>(threads) * 2 *
                                  static_cast<std::size_t>(shape_.classes) * sizeof(Value);
     arguments_.push_back(workspace(execution_.workspace_bytes));
@@ -57,7 +57,7 @@ class Loss final : public BoundOperation {
         sample(n, x, x + classes);
     }
     if (!training_ || !shape_.biased) return;
-    // Sums are in the order of the threads.
+    // Sums are added in the order of the threads.
     std::copy_n(work_ + classes, classes, diff_bias_);
     for (std::int64_t thread = 1; thread < threads_; ++thread) {
       const Value* const part = work_ + 2 * classes * thread + classes;

@@ -12,10 +12,10 @@ namespace assay::native {
 template <class Value>
 struct LossTable {
   const char* target;
-  /// x = logits + bias; their largest and their sum.
+  /// x = logits + bias; returns the largest x and the sum of x.
   void (*add_bias)(const void* logits, const Value* bias, std::ptrdiff_t classes, Value* x,
                    Value* largest, Value* sum);
-  /// x = exp(x - largest), NaN where x - largest is NaN; returns the sum.
+  /// x = exp(x - largest), NaN if x - largest is NaN; returns the sum.
   Value (*exponentials)(std::ptrdiff_t classes, Value largest, Value* x);
   /// With g = by (x / sum - part): to = g, rounded to the type of the logits, and of_bias += g, not
   /// rounded.

@@ -1,6 +1,6 @@
-// Batch normalization, channels innermost: one pass over src for its statistics and one that makes
-// dst of it, with addition and rectifier; backward likewise. The passes read rows in the same
-// order, from the end in the second one, so that what the caches still hold is used first.
+// Batch normalization, channels innermost: one pass over src for its statistics, and one that
+// computes dst, with addition and rectifier; backward likewise. The second pass reads rows in
+// reverse order, so that it first uses the data that the caches still hold.
 
 #include "kernels/norm/problem.hpp"
 
@@ -16,10 +16,11 @@
 namespace assay::native {
 namespace {
 
-/// Rows whose elements are added in the precision of the arithmetic; their sums are added in fp64.
+/// Number of rows whose elements are added in the precision of the arithmetic; their sums are added
+/// in fp64.
 constexpr std::ptrdiff_t block_rows = 256;
 
-/// Rows whose mean the squares are taken about.
+/// Number of rows whose mean is the pivot of the squares.
 constexpr std::ptrdiff_t pivot_rows = 16;
 
 template <class Value>
@@ -35,7 +36,7 @@ class Normalization final : public BoundOperation {
         row_bytes_(channels_ * static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))) {
     execution_ = make_direct_execution(problem.precision(), table_.target, "nhwc");
     lay_channels_last(arguments_);
-    // Sums of every thread, and three values of every channel.
+    // Sums of each thread, and three values for each channel.
     execution_.workspace_bytes =
         static_cast<std::size_t>(channels_) *
         (static_cast<std::size_t>(threads) * 2 * (sizeof(double) + sizeof(Value)) +
@@ -91,8 +92,9 @@ class Normalization final : public BoundOperation {
     return base == nullptr ? nullptr : static_cast<std::byte*>(base) + at * row_bytes_;
   }
 
-  /// Calls add(first row, rows, sums, more sums) for blocks of rows; their sums are added up in
-  /// fp64, those of threads in the order of the threads. Leaves them in the first thread's totals.
+  /// Calls add(first row, rows, sums, more sums) for blocks of rows. The sums of blocks are added
+  /// in fp64, and those of threads in the order of the threads. The results are in the first
+  /// thread's totals.
   template <class Add>
   void sum(const Add& add) const {
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)
@@ -112,7 +114,7 @@ class Normalization final : public BoundOperation {
         totals_[j] += totals_[2 * channels_ * thread + j];
   }
 
-  /// Calls body(first row, rows) for blocks of rows, each thread from the end of its range.
+  /// Calls body(first row, rows) for blocks of rows; each thread begins at the end of its range.
   template <class Body>
   void each_block(const Body& body) const {
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)
@@ -130,9 +132,9 @@ class Normalization final : public BoundOperation {
     return 1 / std::sqrt(static_cast<double>(variance_[c]) + norm_epsilon);
   }
 
-  /// Squares are of differences to the mean of a few rows: so they lose few digits, neither to a
-  /// mean that is large beside the deviation, nor to one pixel that lies far out, as to take a
-  /// single pixel for the mean would. Sums are of the elements, since those of differences drift.
+  /// Squares are those of differences from the mean of a few rows. So they lose few digits if the
+  /// mean is large compared with the deviation; the mean of several rows also avoids that one
+  /// outlying pixel is the pivot. Sums are sums of the elements, because sums of differences drift.
   void statistics() const {
     Value* const pivot = offset_;
     find_pivots(pivot);
@@ -148,7 +150,7 @@ class Normalization final : public BoundOperation {
     }
   }
 
-  /// The means of evenly spaced rows; uses the totals' memory.
+  /// Computes the means of evenly spaced rows in the memory of the totals.
   void find_pivots(Value* pivot) const {
     const std::ptrdiff_t count = std::min(pivot_rows, rows_);
     double *const sums = totals_, *const decoded = totals_ + channels_;
@@ -188,7 +190,7 @@ class Normalization final : public BoundOperation {
       slope_[c] = static_cast<Value>(-a * by * of_scale / m);
       offset_[c] = static_cast<Value>(-a * totals_[c] / m);
     }
-    // The gradient behind the rectifier is read again from the place where it was written.
+    // The gradient after the rectifier is read again from the place where the first pass wrote it.
     const bool kept = diff_addend_ != nullptr;
     const void* const g = kept ? diff_addend_ : diff_dst_;
     const void* const dst = kept ? nullptr : dst_;
@@ -206,7 +208,7 @@ class Normalization final : public BoundOperation {
        *diff_src_ = nullptr, *diff_addend_ = nullptr;
   Value *scale_ = nullptr, *shift_ = nullptr, *mean_ = nullptr, *variance_ = nullptr,
         *diff_scale_ = nullptr, *diff_shift_ = nullptr;
-  double* totals_ = nullptr;  ///< of each thread: one sum, and the other, of all channels
+  double* totals_ = nullptr;  ///< two sums of all channels for each thread
   Value *partial_ = nullptr, *factor_ = nullptr, *slope_ = nullptr, *offset_ = nullptr;
 };
 

@@ -20,7 +20,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using assay::HWY_NAMESPACE::each_vector;
 
-/// Rows whose elements are added to a channel's sums while these are in registers.
+/// Number of rows whose elements are added to a channel's sums while these are in registers.
 constexpr std::ptrdiff_t rows_at_once = 8;
 
 template <class Format>
@@ -61,7 +61,7 @@ struct Norm {
         const auto centred = hn::Sub(Format::load(d, x + j), hn::LoadU(d, mean + j));
         auto value = hn::MulAdd(centred, hn::LoadU(d, factor + j), hn::LoadU(d, shift + j));
         if (more != nullptr) value = hn::Add(value, Format::load(d, more + j));
-        // Max is not used, because it would make a number of what is none.
+        // Max is not used, because it would turn NaN into a number.
         if (relu) value = hn::IfThenElse(hn::Le(value, hn::Zero(d)), hn::Zero(d), value);
         assay::HWY_NAMESPACE::store(Format(), value, d, y + j);
       });

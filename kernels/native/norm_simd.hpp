@@ -1,7 +1,6 @@
 #pragma once
 // The inner loops of batch normalization, for one thread, in the best instruction set of the
-// processor. Activations are rows (pixels) of all channels, which follow each other without
-// padding.
+// processor. A row (pixel) has the elements of all channels; rows are adjacent, without padding.
 
 #include <cstddef>
 
@@ -17,11 +16,11 @@ struct NormTable {
   /// sums += x, squares += (x - pivot)^2, over `rows`.
   void (*statistics)(const void* x, std::ptrdiff_t rows, std::ptrdiff_t channels,
                      const Value* pivot, Value* sums, Value* squares);
-  /// y = factor (x - mean) + shift + addend (null: none), and, with `relu`, its positive part.
+  /// y = factor (x - mean) + shift + addend (null: no addend); with `relu`, its positive part.
   void (*normalize)(const void* x, const void* addend, std::ptrdiff_t rows, std::ptrdiff_t channels,
                     const Value* factor, const Value* mean, const Value* shift, bool relu, void* y);
-  /// With g = diff where dst > 0 (everywhere, where dst is null), else 0: sums += g,
-  /// products += g (x - mean), and passed = g unless it is null.
+  /// With g = diff where dst > 0 (everywhere if dst is null), else 0: sums += g, products += g (x -
+  /// mean), and passed = g unless it is null.
   void (*gradient_sums)(const void* x, const void* dst, const void* diff, std::ptrdiff_t rows,
                         std::ptrdiff_t channels, const Value* mean, Value* sums, Value* products,
                         void* passed);

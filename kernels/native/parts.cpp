@@ -21,7 +21,7 @@ std::shared_ptr<void> large_pages(std::size_t bytes) {
   const std::size_t whole = (bytes + page - 1) / page * page;
   std::shared_ptr<void> memory(std::aligned_alloc(page, whole), &std::free);
 #if defined(__linux__)
-  // If this fails, pages are small and the results the same.
+  // If this fails, pages are small, but the results are the same.
   if (memory != nullptr) madvise(memory.get(), whole, MADV_HUGEPAGE);
 #endif
   return memory;

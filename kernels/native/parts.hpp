@@ -15,8 +15,9 @@ namespace assay::native {
 
 TensorSpec workspace(std::size_t bytes);
 
-/// Memory in pages of 2 MiB where the system has them (TensorSpec::memory), for a tensor of which a
-/// run reads more than the processor knows small pages of. Null where the system refuses.
+/// Allocates memory in pages of 2 MiB if the system has them (TensorSpec::memory). It is for
+/// tensors so large that the processor's TLB does not cover their small pages. Null if the system
+/// refuses.
 std::shared_ptr<void> large_pages(std::size_t bytes);
 
 /// The row's "executed" for an operation with the one algorithm `direct`: it computes in fp64 on
@@ -24,8 +25,8 @@ std::shared_ptr<void> large_pages(std::size_t bytes);
 Execution make_direct_execution(Precision precision, std::string_view target,
                                 std::string_view layout);
 
-/// Why no operation with the one algorithm `direct` computes a problem of this kind with these
-/// options; nothing where one does.
+/// Why no operation with the one algorithm `direct` supports a problem of this kind with these
+/// options; nothing if one does.
 std::optional<std::string> why_not_direct(const Problem& problem, const Options& options);
 
 /// The maker of a `direct` operation of the problem P (see Maker): Own<double> for fp64, Own<float>

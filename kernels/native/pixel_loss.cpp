@@ -1,5 +1,5 @@
-// The loss of pixels, channels innermost. Parts of images are summed by themselves and then in
-// their order, so that the result does not depend on the threads.
+// The loss of pixels, channels innermost. Parts of images are summed separately, and their sums are
+// added in their order, so that the result does not depend on the threads.
 
 #include "kernels/pixel_loss/problem.hpp"
 

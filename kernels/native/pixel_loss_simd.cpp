@@ -1,4 +1,4 @@
-// Softmax cross-entropy of pixels: classes are few, so the vectors are of pixels.
+// Softmax cross-entropy of pixels. A vector holds pixels, because classes are few.
 
 #include "kernels/native/pixel_loss_simd.hpp"
 
@@ -28,7 +28,7 @@ struct PixelLoss {
   using Whole = hn::CappedTag<Value, 64 / sizeof(Value)>;
   static constexpr std::ptrdiff_t tile = pixels_at_once;
 
-  /// The common numbers of the classes of each pixel.
+  /// Numbers of each pixel that all its classes share.
   struct Pixels {
     alignas(64) Value largest[tile], first_largest[tile], sum[tile], factor[tile];
   };

@@ -15,9 +15,9 @@ inline constexpr std::ptrdiff_t pixels_at_once = 64;
 template <class Value>
 struct PixelLossTable {
   const char* target;
-  /// Takes `pixels` pixels, whose classes follow each other: adds each to `confusion` [classes,
-  /// classes], writes diff_logits, unless that is null, with by * weight (softmax - one), and
-  /// returns the sum of the weighted losses. `scratch`: 2 * pixels_at_once * classes.
+  /// Processes `pixels` pixels, whose classes are adjacent. Adds each to `confusion` [classes,
+  /// classes]. Unless diff_logits is null, writes it, with by * weight (softmax - one). Returns the
+  /// sum of the weighted losses. `scratch`: 2 * pixels_at_once * classes.
   double (*add)(const void* logits, const std::int32_t* labels, const Value* weights,
                 std::ptrdiff_t classes, std::ptrdiff_t pixels, Value by, Value* scratch,
                 std::int32_t* confusion, void* diff_logits);

@@ -1,6 +1,6 @@
-// Pooling, channels innermost. The backward pass of a maximum finds the largest elements again, for
-// blocks of channels whose numbers stay in the second-level cache, and then gathers, so that every
-// gradient is written once.
+// Pooling, channels innermost. The backward pass of a maximum works on blocks of channels. It finds
+// the largest elements again, whose numbers stay in the second-level cache, and then gathers, so
+// that every gradient is written once.
 
 #include "kernels/pool/problem.hpp"
 
@@ -51,7 +51,7 @@ class Pooling final : public BoundOperation {
 
   void run(Stream&) override {
     const std::ptrdiff_t blocks = (s_.ic + channels_at_once - 1) / channels_at_once;
-    // Blocks of channels of an image, and, forward, of a row.
+    // A part is a block of channels of an image and, forward, of one row of it.
     const std::ptrdiff_t rows = backward_ ? 1 : s_.oh, parts = s_.mb * rows * blocks;
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::ptrdiff_t part = 0; part < parts; ++part) {
@@ -65,7 +65,7 @@ class Pooling final : public BoundOperation {
   }
 
  private:
-  /// Bytes before the first pixel of src and of dst, of a block of channels of an image.
+  /// Bytes before the first pixel of src and of dst, for a block of channels of an image.
   struct Part {
     std::ptrdiff_t in, out, channels;
   };
@@ -124,8 +124,8 @@ class Pooling final : public BoundOperation {
     return lists;
   }
 
-  /// Elements of a thread's scratch: numbers of all windows, and a largest element that nobody
-  /// reads.
+  /// Elements of a thread's scratch: the numbers of all windows, and a largest element that is
+  /// never read.
   std::ptrdiff_t of_thread() const { return (s_.oh * s_.ow + 1) * channels_at_once; }
 
   void forward(const Part& part, std::ptrdiff_t y) const {

@@ -1,4 +1,4 @@
-// The largest or the mean of some pixels, for all channels, and the ways back.
+// The largest or the mean of several pixels, for all channels, and the gradients of both.
 
 #include "kernels/native/pool_simd.hpp"
 

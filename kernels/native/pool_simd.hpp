@@ -1,6 +1,6 @@
 #pragma once
-// The inner loops of pooling, for one thread, in the best instruction set of the processor.
-// Elements of all channels of a pixel follow each other; pixels are `channels` apart.
+// The inner loops of pooling, for one thread, in the best instruction set of the processor. The
+// elements of all channels of a pixel are adjacent; pixels are `channels` apart.
 
 #include <cstddef>
 
@@ -18,15 +18,16 @@ struct PoolPixels {
 template <class Value>
 struct PoolTable {
   const char* target;
-  /// to = the largest of the pixels. Unless `where` is null, where = its index among them; of equal
-  /// ones the first.
+  /// to = the largest of the pixels. Unless `where` is null, where = its index among them; the
+  /// first of equal ones.
   void (*largest)(const void* from, PoolPixels pixels, std::ptrdiff_t channels, void* to,
                   Value* where);
   /// to = factor times the sum of the pixels.
   void (*mean)(const void* from, PoolPixels pixels, std::ptrdiff_t channels, Value factor,
                void* to);
-  /// to = the sum of the gradients of those windows i whose largest element is this pixel: it has
-  /// the index number[i] in window i, whose largest element has the index at where + places[i].
+  /// to = the sum of the gradients of the windows whose largest element is this pixel. The pixel
+  /// has the index number[i] in window i; the index of the window's largest element is at where +
+  /// places[i].
   void (*gather)(const void* from, PoolPixels windows, const Value* where,
                  const std::ptrdiff_t* places, const Value* number, std::ptrdiff_t channels,
                  void* to);

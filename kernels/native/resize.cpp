@@ -1,6 +1,6 @@
-// Bilinear resizing. Forward and backward are the same code: each output pixel is the weighted sum
-// of a rectangle of input pixels, whose rows and columns two lists have. So the backward pass
-// writes each gradient once, as a sum in one order.
+// Bilinear resizing. Forward and backward use the same code: each output pixel is the weighted sum
+// of a rectangle of input pixels, and two lists have its rows and columns. So the backward pass
+// writes each gradient once, as a sum in a fixed order.
 
 #include "kernels/resize/problem.hpp"
 
@@ -21,7 +21,7 @@ template <class Value>
 ResizeAxis<Value> forward_axis(std::int64_t in, std::int64_t out, bool aligned) {
   ResizeAxis<Value> axis{in, out, in > 1 ? 2 : 1};
   for (std::int64_t o = 0; o < out; ++o) {
-    // The coordinate is the quotient of two integers, limited to the pixels that there are.
+    // The coordinate is the quotient of two integers, limited to the existing pixels.
     const std::int64_t by = aligned ? std::max<std::int64_t>(1, out - 1) : 2 * out,
                        dividend = aligned ? o * (in - 1) : (2 * o + 1) * in - out,
                        at = std::clamp<std::int64_t>(dividend, 0, (in - 1) * by),
@@ -35,8 +35,8 @@ ResizeAxis<Value> forward_axis(std::int64_t in, std::int64_t out, bool aligned) 
   return axis;
 }
 
-/// The axis of the backward pass: for each input of the forward one, the outputs that read it.
-/// Coordinates ascend, so these follow each other.
+/// The axis of the backward pass: for each input of the forward axis, the outputs that read it.
+/// They are adjacent, because coordinates ascend.
 template <class Value>
 ResizeAxis<Value> transpose(const ResizeAxis<Value>& forward) {
   ResizeAxis<Value> axis{forward.outputs, forward.inputs, 1};
@@ -91,7 +91,7 @@ class Resizing final : public BoundOperation {
   using Index = typename ResizeTable<Value>::Index;
   static constexpr std::ptrdiff_t channels_at_once = 256;
 
-  /// Weights of columns as add_columns() takes them, and memory for sums of rows.
+  /// Arranges the weights of columns for add_columns(), and the memory for sums of rows.
   void lay_columns() {
     constexpr std::ptrdiff_t line = 16;
     of_thread_ = (x_.inputs + x_.taps + line - 1) / line * line;
@@ -104,7 +104,7 @@ class Resizing final : public BoundOperation {
             x_.weights[static_cast<std::size_t>(i * x_.taps + k)];
   }
 
-  /// A row of pixels, in blocks of channels.
+  /// Computes rows of pixels, in blocks of channels.
   void run_pixels() {
     const std::ptrdiff_t blocks = (s_.ic + channels_at_once - 1) / channels_at_once,
                          parts = s_.mb * y_.outputs * blocks;
@@ -119,7 +119,8 @@ class Resizing final : public BoundOperation {
     }
   }
 
-  /// A row of a plane: first the sum of its input rows, then the sums of neighbours in that.
+  /// Computes rows of planes: first the weighted sum of the input rows, then the weighted sums of
+  /// neighbours in this sum.
   void run_planes() {
     const std::ptrdiff_t rows = s_.mb * s_.ic * y_.outputs;
 #pragma omp parallel for num_threads(threads_) schedule(static)
@@ -141,7 +142,8 @@ class Resizing final : public BoundOperation {
   int threads_;
   std::ptrdiff_t element_;  ///< bytes
   ResizeAxis<Value> y_, x_;
-  std::vector<Value> sums_;  ///< of each thread: the sum of rows, behind which zeros are read
+  std::vector<Value> sums_;  ///< of each thread: the sum of rows, followed by zeros that may be
+                             ///< read
   std::ptrdiff_t of_thread_ = 0;
   std::vector<Index> first_;
   std::vector<Value> columns_;

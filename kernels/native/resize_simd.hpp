@@ -23,15 +23,15 @@ struct ResizeAxis {
 /// Value: float, or double for fp64 activations.
 template <class Value>
 struct ResizeTable {
-  /// An index of an element, as wide as it.
+  /// An index type as wide as an element.
   using Index = std::conditional_t<std::is_same_v<Value, double>, std::int64_t, std::int32_t>;
   const char* target;
-  /// Row y of outputs, whose pixels are `pixel` elements apart, as those of the input are: to = the
-  /// sum of a rectangle of pixels, for some channels.
+  /// Row y of the outputs, for some channels: to = the weighted sum of a rectangle of pixels.
+  /// Pixels of inputs and of outputs are `pixel` elements apart.
   void (*add_pixels)(const void* from, const ResizeAxis<Value>& down,
                      const ResizeAxis<Value>& along, std::ptrdiff_t y, std::ptrdiff_t pixel,
                      std::ptrdiff_t channels, void* to);
-  /// to[x] = the sum of `rows` rows, which are `width` elements apart, each times its weight.
+  /// to[x] = the weighted sum of `rows` rows, which are `width` elements apart.
   void (*add_rows)(const void* from, std::ptrdiff_t rows, const Value* weights,
                    std::ptrdiff_t width, Value* to);
   /// to[i] = the sum over k < taps of weights[k * count + i] * from[first[i] + k].

@@ -1,6 +1,7 @@
-// The native backend's recurrent networks as an operation. Tensors of 16 bits are widened to fp32
-// and back within the run, but for what the processor multiplies as bf16. Weights are packed before
-// the runs, as libraries do; if they are widened, within the run: it reads 16 bits then.
+// The native backend's recurrent networks as an operation. Each run widens 16-bit tensors to fp32
+// and rounds results back, except for operands that the processor multiplies as bf16. Weights are
+// packed before the runs, as libraries do. If weights must be widened, each run packs them, because
+// it must read 16 bits.
 
 #include "kernels/rnn/problem.hpp"
 
@@ -69,7 +70,8 @@ class NativeRnn final : public BoundOperation {
   }
 
   void run(Stream&) override {
-    // A backward pass reads the states of its forward pass, not what these were made of.
+    // A backward pass reads the states of its forward pass, not the tensors from which these were
+    // computed.
     widen(is_forward(network_.plan().problem.direction()) ? "" : "src_");
     if (widens_weights_ && network_.plan().problem.direction() != RnnDirection::bwd_weights) pack();
     compute();
@@ -92,14 +94,15 @@ class NativeRnn final : public BoundOperation {
     execution_.storage = std::string(name(network_.plan().problem.precision()));
     execution_.compute = std::string(name(pairs ? DataType::bf16 : DataType::fp32));
     execution_.accumulate = std::string(name(DataType::fp32));
-    // States alone become bf16, as they are multiplied; all else stays fp32 up to the results.
+    // Only states are rounded to bf16, for their products; all other values stay fp32 up to the
+    // results.
     if (execution_.storage != execution_.accumulate) execution_.operand_roundings = pairs ? 1 : 0;
     execution_.layout = fmt::format("tnc ldnc ldigo ldgo, weights packed {} the run",
                                     widens_weights_ ? "within" : "before");
     execution_.evidence = "library";
   }
 
-  /// A tensor of 16 bits, and where its copy in fp32 lies in the scratch.
+  /// A 16-bit tensor, and the place of its fp32 copy in the scratch.
   struct Narrow {
     std::size_t argument;
     std::ptrdiff_t copy;
@@ -109,7 +112,7 @@ class NativeRnn final : public BoundOperation {
     return network_.plan().pairs && (tensor.starts_with("weights") || tensor.ends_with("_layer"));
   }
 
-  /// body(first, count) for blocks of 16 elements, by all threads.
+  /// Calls body(first, count) for blocks of 16 elements, on all threads.
   template <class Body>
   void each_block(std::ptrdiff_t elements, const Body& body) const {
 #pragma omp parallel for num_threads(threads_) schedule(static)
@@ -117,7 +120,7 @@ class NativeRnn final : public BoundOperation {
       body(at, std::min(channel_block, elements - at));
   }
 
-  /// Inputs, but for those whose names begin with `except`.
+  /// Widens inputs, except those whose names begin with `except`.
   void widen(std::string_view except) {
     for (const Narrow& narrow : narrow_) {
       const TensorSpec& spec = arguments_[narrow.argument];

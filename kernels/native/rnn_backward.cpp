@@ -1,5 +1,5 @@
-// Backward through time: the gradients of the gates' sums step by step, then those of the inputs of
-// all steps, and of the weights.
+// Backward through time: the gradients of the gates' sums, step by step; then those of the inputs
+// of all steps, and those of the weights.
 
 #include <algorithm>
 #include <cstring>
@@ -66,14 +66,14 @@ void RnnNetwork::backward(const RnnWalk& walk) {
   }
 }
 
-/// One gate of a group of transposed weights, which begin at `weights`.
+/// One gate of a group of transposed weights; the transposed weights begin at `weights`.
 const float* RnnNetwork::transpose_group(std::ptrdiff_t weights, const RnnGroups& groups,
                                          std::ptrdiff_t group, std::ptrdiff_t gate) const {
   return packed_ + weights + group * groups.columns() * plan_.s.gates() * plan_.units +
          gate * plan_.units * groups.blocks_in(group) * channel_block;
 }
 
-/// Adds the products of one gate with a thread's transposed weights. It fetches the first weights
+/// Adds the products of one gate with a thread's transposed weights. Prefetches the first weights
 /// of the next gate.
 void RnnNetwork::through_gate(const RnnWalk& walk, const float* diff, std::ptrdiff_t gate,
                               std::ptrdiff_t next, float* to) const {
@@ -121,8 +121,8 @@ void RnnNetwork::backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* dif
 #pragma omp barrier
 }
 
-/// Products of one gate of all steps with a group of transposed input weights, whose part for one
-/// gate stays in the second cache.
+/// Products of one gate of all steps with a group of transposed input weights. The group's part for
+/// one gate stays in the second-level cache.
 void RnnNetwork::through_inputs(const RnnWalk& walk, const RnnGroups& groups, std::ptrdiff_t group,
                                 std::ptrdiff_t gate, bool add) const {
   const std::ptrdiff_t step = plan_.input_blocks(walk.layer) * plan_.s.batch * channel_block;
@@ -138,7 +138,7 @@ void RnnNetwork::through_inputs(const RnnWalk& walk, const RnnGroups& groups, st
   }
 }
 
-/// Adds the second direction's to the first's.
+/// Adds the gradients of the second direction to those of the first.
 void RnnNetwork::diff_inputs(const RnnWalk& walk) {
   const RnnShape& s = plan_.s;
   const std::ptrdiff_t line = s.batch * channel_block, blocks = plan_.input_blocks(walk.layer),
@@ -170,8 +170,8 @@ void RnnNetwork::backward_weights() {
   for (const RnnWalk& walk : plan_.walks) weight_gradients(walk);
 }
 
-/// Products of operands [k][blocks][N][16] with the gradients of sums, over steps and rows of the
-/// batch.
+/// Products of operands [k][blocks][N][16] with the gradients of the gates' sums, summed over steps
+/// and rows of the batch.
 struct RnnNetwork::Reduction {
   const float* operands;  ///< of the first step; the next lie `step` apart
   std::ptrdiff_t step;
@@ -183,8 +183,8 @@ struct RnnNetwork::Reduction {
   float* to;                   ///< [rows][G*H]
 };
 
-/// Operands of steps [first, first + count) as products read them: of each part of the rows
-/// [blocks of 16 rows of the batch][row][16], padded with zeros. All threads call it.
+/// Arranges the operands of steps [first, first + count) for products. Each part of the rows
+/// becomes [blocks of 16 rows of the batch][row][16], padded with zeros. All threads call it.
 void RnnNetwork::transpose_operands(const Reduction& reduction, std::ptrdiff_t first,
                                     std::ptrdiff_t count) const {
   const std::ptrdiff_t N = plan_.s.batch, each = plan_.batch_blocks;
@@ -204,7 +204,7 @@ void RnnNetwork::transpose_operands(const Reduction& reduction, std::ptrdiff_t f
     }
 }
 
-/// Gradients of one gate and group of columns, as a product reads them.
+/// Arranges the gradients of one gate and group of columns for products.
 void RnnNetwork::repack_gradients(const Reduction& reduction, std::ptrdiff_t gate,
                                   std::ptrdiff_t block, std::ptrdiff_t width, std::ptrdiff_t first,
                                   std::ptrdiff_t count, float* to) const {
@@ -279,11 +279,12 @@ void RnnNetwork::reduce_group(const Reduction& reduction, std::ptrdiff_t gate, s
   }
 }
 
-/// By all threads.
+/// All threads call it.
 void RnnNetwork::reduce(const Reduction& reduction) const {
   const std::ptrdiff_t steps = plan_.s.steps, passes = count_blocks(steps, plan_.reduced_steps),
                        groups = plan_.transpose(plan_.unit_blocks).count();
-  for (std::ptrdiff_t pass = 0; pass < passes; ++pass) {  // of as many steps as any other
+  for (std::ptrdiff_t pass = 0; pass < passes; ++pass) {  // all passes have about the same number
+                                                          // of steps
     const std::ptrdiff_t first = steps * pass / passes, count = steps * (pass + 1) / passes - first;
     transpose_operands(reduction, first, count);
 #pragma omp for collapse(2) schedule(static)
@@ -296,8 +297,7 @@ void RnnNetwork::reduce(const Reduction& reduction) const {
 void RnnNetwork::weight_gradients(const RnnWalk& walk) {
   const RnnShape& s = plan_.s;
   const std::ptrdiff_t G = s.gates(), weight = input_weight(walk);
-  // h multiplies the first gates; the third of gru and gru_lbr has an operand or a gradient of its
-  // own.
+  // The first gates multiply h; the third gate of gru and gru_lbr has its own operand or gradient.
   const std::ptrdiff_t gates = G == 3 ? 2 : G;
   const float *const h = saved_ + walk.h, *const diff = saved_ + walk.diff;
   float* const iter = tensor("diff_weights_iter") + recurrent_weight(walk);

@@ -1,5 +1,5 @@
-// Forward: one product with the inputs of all steps, one recurrent product a step, whose blocks of
-// units go through the cell's functions while they are in the cache.
+// Forward: one product with the inputs of all steps, and one recurrent product for each step. A
+// block of units goes through the cell's functions while it is in the cache.
 
 #include <omp.h>
 
@@ -35,7 +35,7 @@ std::ptrdiff_t RnnNetwork::recurrent_weight(const RnnWalk& walk) const {
   return index(walk) * plan_.s.hidden * plan_.s.gates() * plan_.s.hidden;
 }
 
-/// A plain [T][N][parts * columns] into blocks, in which each part begins a block.
+/// Copies a plain [T][N][parts * columns] into blocks; each part begins a new block.
 void RnnNetwork::read_sequence(const char* name, std::ptrdiff_t columns, std::ptrdiff_t parts,
                                float* to) {
   const std::ptrdiff_t N = plan_.s.batch,
@@ -96,7 +96,7 @@ void RnnNetwork::round_block(const float* from, float* operand, std::ptrdiff_t b
               bf16_at(operand, block / 2 * N * width + block % 2 * channel_block), width);
 }
 
-/// States that are multiplied, whose padding is zero.
+/// Zeroes the padding of states that are operands of products.
 void RnnNetwork::begin_pairs() {
   const RnnShape& s = plan_.s;
   for (std::ptrdiff_t l = 1; l < s.layers; ++l)
@@ -151,7 +151,7 @@ void RnnNetwork::forward(const RnnWalk& walk) {
             saved_[walk.c + i] = saved_[walk.c + plan_.kept * plan_.state + i];
         }
       }
-      // Both directions use the inputs of a whole sequence that the first one has read.
+      // Both directions use the inputs of the whole sequence that the first direction has read.
       if (plan_.reads_parts(walk) || (walk.layer == 0 && walk.direction == 0))
         read_inputs(walk, first, count);
       if (plan_.problem.find_place(walk.layer) < 0)
@@ -163,8 +163,8 @@ void RnnNetwork::forward(const RnnWalk& walk) {
   }
 }
 
-/// The plain inputs of steps [first, first + count) of the first layer, into blocks; in bf16, into
-/// lines.
+/// Copies the plain inputs of steps [first, first + count) of the first layer into blocks, in bf16
+/// into lines.
 void RnnNetwork::read_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count) {
   const std::ptrdiff_t N = plan_.s.batch, inputs = plan_.problem.count_inputs(0),
                        size = plan_.input_blocks(0) * N * channel_block;
@@ -181,7 +181,7 @@ void RnnNetwork::read_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptr
   }
 }
 
-/// The part of all gates' sums that comes from the inputs of steps [first, first + count).
+/// The contribution of the inputs of steps [first, first + count) to the sums of all gates.
 void RnnNetwork::add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count) {
   const RnnShape& s = plan_.s;
   const std::ptrdiff_t blocks = plan_.input_blocks(walk.layer),
@@ -211,7 +211,7 @@ void RnnNetwork::add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrd
 #pragma omp barrier
 }
 
-/// The same where every gate adds x itself.
+/// The same if every gate adds x itself.
 void RnnNetwork::copy_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count) {
   const float* const x = saved_ + plan_.between[static_cast<std::size_t>(walk.layer)];
   const RnnShape& s = plan_.s;
@@ -247,7 +247,7 @@ RnnStep RnnNetwork::step_at(const RnnWalk& walk, std::ptrdiff_t held, std::ptrdi
   return step;
 }
 
-/// The new state of a block, for who reads this layer.
+/// Stores the new state of a block for the layer's readers.
 void RnnNetwork::publish(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held,
                          std::ptrdiff_t block) {
   const RnnShape& s = plan_.s;

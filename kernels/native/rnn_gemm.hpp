@@ -9,11 +9,11 @@ namespace assay::native {
 /// Most columns of a panel, in blocks of 16.
 inline constexpr int most_width = 4;
 
-/// Most blocks of the reduction that go together: their part of a panel is read from the second
-/// cache for each register block. It has 64 KiB where vectors have 4 or 8 floats, 256 KiB where
-/// they have 16: a quarter of that cache on most processors with such vectors. Shorter parts would
-/// stay in the first cache, but more additions to c cost more than reading from the second (with 8
-/// blocks an LSTM took 7 % longer).
+/// The most blocks of the reduction that are multiplied together: their part of a panel is read
+/// from the second-level cache for each register block. The part has 64 KiB for vectors of 4 or 8
+/// floats, and 256 KiB for vectors of 16: a quarter of that cache on most processors with such
+/// vectors. Shorter parts would stay in the first-level cache, but the additional additions to c
+/// cost more than reading from the second (with 8 blocks an LSTM took 7 % longer).
 inline constexpr std::ptrdiff_t most_blocks = 64;
 
 /// c[v][row][16] = the sum over k of a[row, k] * b[k, v, 16] (with `add`: += that sum).
@@ -26,8 +26,9 @@ struct RnnProduct {
   int width;  ///< blocks of 16 columns
   float* c[most_width];
   bool add;
-  /// The operand that is not in the core's caches: a, else b. While a part of it is multiplied, the
-  /// next part is prefetched; at the end, what is at `next` (null: nothing), of the same shape.
+  /// The operand that is not in the core's caches: a if `fetches_a`, else b. While one part of it
+  /// is multiplied, the next part is prefetched. At the end the data at `next` are prefetched
+  /// (null: none), which have the same shape.
   bool fetches_a;
   const float* next;
 };
@@ -37,15 +38,15 @@ struct RnnGemm {
   void (*multiply)(const RnnProduct& product);
 };
 
-/// The same products of bf16 numbers, of which a line has 32: a [blocks][rows][32], b [16 * blocks]
-/// [width][16][2], whose pairs are rows 2k and 2k + 1 of a column. A block is 32 products. Sums are
-/// fp32.
+/// The same products of bf16 numbers; a line holds 32 of them: a [blocks][rows][32], b [16 *
+/// blocks] [width][16][2], whose pairs are rows 2k and 2k + 1 of a column. A block is 32 products.
+/// Sums are fp32.
 struct RnnPairs {
   const char* target;  ///< instructions
   void (*multiply)(const RnnProduct& product);
 };
 
-/// Null where the processor multiplies no bf16 numbers.
+/// Null if the processor does not multiply bf16 numbers.
 const RnnPairs* rnn_pairs();
 
 /// The table of the best instruction set of this processor.

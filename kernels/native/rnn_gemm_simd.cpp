@@ -1,4 +1,4 @@
-// Products of recurrent networks: register blocks, and what the caches hold meanwhile.
+// Products of recurrent networks: register blocks, and the use of the caches.
 
 #include "kernels/native/rnn_gemm.hpp"
 
@@ -22,12 +22,12 @@ using D = HWY_CAPPED(float, 16);
 using V = hn::Vec<D>;
 
 constexpr std::ptrdiff_t line = 16;  ///< floats of a cache line
-/// Products of each sum between two requests for lines.
+/// Number of products of each sum between two prefetches.
 constexpr std::ptrdiff_t few = 2;
 constexpr std::size_t fraction = 256;
 constexpr int most_rows = 14;
 constexpr bool many_registers = HWY_ARCH_ARM_A64 || HWY_TARGET <= HWY_AVX3;
-/// Rows of a register block of so many vectors: they, the vectors of b and one of a are in
+/// Rows of a register block with so many vectors: their sums, the vectors of b and one of a are in
 /// registers.
 constexpr int choose_rows(int vectors) {
   constexpr int registers = many_registers ? 32 : 16;
@@ -41,16 +41,17 @@ struct Part {
   const float* b;
   std::ptrdiff_t blocks;
   float* const* c;
-  std::ptrdiff_t row, column;  ///< first one of c
+  std::ptrdiff_t row, column;  ///< the first ones of c
   bool add;
-  /// The prefetches: so many parts of a line after each few products, rounded up to whole lines.
-  /// Requests that come all at once would wait for each other, and all loads for them.
+  /// The prefetches: so many parts of a line after every few products, rounded up to whole lines.
+  /// Simultaneous requests would wait for each other, and delay all loads.
   const float* ahead;
   std::size_t lines;
   std::ptrdiff_t burst;
 };
 
-// Vectors of SVE have no size and cannot be elements of an array: each accumulator is a variable.
+// Vectors of SVE have no fixed size and cannot be elements of an array, so each accumulator is a
+// variable.
 #define ASSAY_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
 #define ASSAY_VECTORS(X, r) X(r, 0) X(r, 1) X(r, 2) X(r, 3)
 #define ASSAY_DECLARE_ONE(r, v) V c##r##_##v = hn::Zero(d);
@@ -96,7 +97,8 @@ void multiply_rows(const Part& part) {
   std::size_t fetched = 0;
   const float* HWY_RESTRICT b = part.b;
   ASSAY_ROWS(ASSAY_DECLARE)
-  // Else a load of c, which often comes from memory, would hold up the next register block.
+  // Without this prefetch, a load of c, which often comes from memory, would delay the next
+  // register block.
   ASSAY_ROWS(ASSAY_FETCH_SUM)
   for (std::ptrdiff_t block = 0; block < part.blocks; ++block, first += part.a_block)
     for (const float* a = first; a != first + line;) {
@@ -130,7 +132,8 @@ Kernels make_kernels() {
 
 std::ptrdiff_t count_lanes() { return static_cast<std::ptrdiff_t>(hn::Lanes(D())); }
 
-/// Some blocks of the reduction, for all rows and columns; meanwhile fetches `lines` from `ahead`.
+/// Multiplies some blocks of the reduction, for all rows and columns; meanwhile prefetches `lines`
+/// lines from `ahead` on.
 void multiply_blocks(const RnnProduct& product, std::ptrdiff_t block, std::ptrdiff_t count,
                      const float* ahead, std::ptrdiff_t lines) {
   static const std::array<Kernels, most_width> all{make_kernels<1>(), make_kernels<2>(),

@@ -22,7 +22,7 @@ class RnnNetwork {
   void bind(std::map<std::string, float*, std::less<>> tensors, float* saved, float* packed,
             float* scratch);
 
-  /// Packs the weights as forward() reads them, and as backward_data() does.
+  /// Packs the weights for forward(), and those for backward_data().
   void pack_forward();
   void pack_backward();
   /// Call it after pack_forward(). Writes those of the dst_* that are bound.
@@ -35,7 +35,7 @@ class RnnNetwork {
  private:
   using GateArrays = std::array<float*, 4>;
   /// The parts [first, last) of `count` that this thread computes. They are the same in every step,
-  /// so that their weights stay in the caches of its core.
+  /// so that their weights stay in the caches of the core.
   struct Share {
     std::ptrdiff_t first, last;
   };
@@ -44,7 +44,7 @@ class RnnNetwork {
     const auto entry = tensors_.find(name);
     return entry == tensors_.end() ? nullptr : entry->second;
   }
-  /// The first element of a layer's and direction's weights (input: -1, it has none).
+  /// The first element of the weights of a layer and direction (input: -1 if it has none).
   std::ptrdiff_t input_weight(const RnnWalk& walk) const;
   std::ptrdiff_t recurrent_weight(const RnnWalk& walk) const;
   std::ptrdiff_t index(const RnnWalk& walk) const {
@@ -57,7 +57,8 @@ class RnnNetwork {
   void write_state(const std::string& name, std::ptrdiff_t RnnWalk::*from, std::ptrdiff_t step);
 
   void forward(const RnnWalk& walk);
-  /// The products of one step with packed weights, from `a`; then done(block) for each block.
+  /// Computes the products of one step with packed weights, from `a`; then calls done(block) for
+  /// each block.
   template <class Done>
   void multiply_step(const RnnGroups& groups, const float* weights, const float* after,
                      const float* a, const GateArrays& to, const Done& done) const;

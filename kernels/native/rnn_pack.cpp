@@ -1,4 +1,4 @@
-// Weights as the products of a recurrent network read them.
+// Packs weights for the products of a recurrent network.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ void RnnNetwork::pack_forward() {
                           std::ptrdiff_t to) {
       const Share mine = share(groups.count());
       const std::ptrdiff_t size = groups.columns() * lines * channel_block;
-      constexpr std::ptrdiff_t at_once = 16;  // a row of them is neighbouring cache lines
+      constexpr std::ptrdiff_t at_once = 16;  // a row of their weights is adjacent cache lines
       for (std::ptrdiff_t group = mine.first; group < mine.last; group += at_once)
         pack_groups(plan_, tensor(name), weight, rows, lines, layer, groups, group,
                     std::min(group + at_once, mine.last), packed_ + to + group * size);

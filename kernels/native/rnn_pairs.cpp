@@ -26,10 +26,10 @@ namespace assay::native {
 #if defined(__x86_64__) && defined(__linux__)
 namespace {
 
-constexpr std::ptrdiff_t line = 16;       // in 4 bytes: pairs of bf16, or a sum
+constexpr std::ptrdiff_t line = 16;       // in units of 4 bytes: pairs of bf16, or a sum
 constexpr std::ptrdiff_t tile_rows = 16;  // of a tile, whose rows are lines
 
-/// Fetches the operand from behind the caches: some lines with each block.
+/// Prefetches the operand that is not in the caches: some lines with each block.
 struct Ahead {
   const float* at;
   std::ptrdiff_t each;
@@ -43,7 +43,8 @@ struct Ahead {
   }
 };
 
-/// Tiles 0 to 3 are sums, 4 and 5 of a, 6 and 7 of b; `rows` of the sums and of a.
+/// Tiles 0 to 3 are sums, 4 and 5 parts of a, 6 and 7 parts of b. `rows`: rows of the sums and of
+/// a.
 struct alignas(64) Configuration {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t bytes_of_row[16] = {};
@@ -126,9 +127,8 @@ void multiply_by_tiles(const RnnProduct& product) {
   _tile_release();
 }
 
-/// Rows of a register block of so many vectors: their sums, a row of b and one pair of a are in
-/// registers. A pair that was loaded is used several times, since loads are no faster than
-/// products.
+/// Rows of a register block with so many vectors: their sums, a row of b and one pair of a are in
+/// registers. A loaded pair is used several times, since loads are no faster than products.
 constexpr int registers = 32;
 constexpr int choose_rows(int vectors) {
   return std::min(most_rows, (registers - 1) / vectors - 1);
@@ -215,13 +215,13 @@ namespace {
 const RnnPairs* find_pairs() {
   static const RnnPairs tiles{"AMX_BF16", &multiply_by_tiles},
       dots{"AVX512_BF16", &multiply_by_dots};
-  // ASSAY_NATIVE_TARGET may have taken AVX-512 away. hwy::SupportedTargets() is not asked: in
-  // Highway 1.0 the call takes the limit back for all that is dispatched later.
+  // ASSAY_NATIVE_TARGET may have excluded AVX-512. hwy::SupportedTargets() is not called, because
+  // in Highway 1.0 the call removes the limit for all later dispatches.
   if (!std::string_view(gemm_table().target).starts_with("AVX3")) return nullptr;
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return nullptr;
   const unsigned leaves = a;
-  // Linux lets a process use tiles when it has asked for them (Documentation/arch/x86/xstate.rst).
+  // On Linux a process must request tiles before it uses them (Documentation/arch/x86/xstate.rst).
   constexpr long request_permission = 0x1023, tile_data = 18;
   if ((d >> 22 & 1) != 0 && (d >> 24 & 1) != 0 &&
       syscall(SYS_arch_prctl, request_permission, tile_data) == 0)

@@ -8,15 +8,15 @@ namespace assay::native {
 
 namespace {
 
-/// Floats of packed weights that a thread reads again and again: half of a second cache.
+/// Floats of packed weights that a thread reads repeatedly: half of a second-level cache.
 constexpr std::ptrdiff_t cached_floats = 1 << 18;
-/// Rows from which packing reads ahead: they lie in pages of their own, where no processor expects
-/// them.
+/// Packing prefetches this many rows ahead. Rows are in different pages, and processors do not
+/// prefetch across pages.
 constexpr std::ptrdiff_t rows_ahead = 16;
 
 constexpr std::ptrdiff_t line_bytes = 64;
 
-/// It copies at most a line; a whole one by instructions of a fixed size.
+/// Copies at most a line; a whole line with instructions of a fixed size.
 template <class T>
 void copy_line(const T* from, std::ptrdiff_t count, T* to) {
   if (count >= line_bytes / static_cast<std::ptrdiff_t>(sizeof(T)))
@@ -37,7 +37,7 @@ void make_lines(const T* plain, std::ptrdiff_t stride, std::ptrdiff_t rows, std:
     }
 }
 
-/// The place of a block of 16 columns in a packed group of so many rows of lines.
+/// The place of a block of 16 columns in a packed group with so many rows of lines.
 struct Column {
   std::ptrdiff_t panel;  ///< floats before it
   std::ptrdiff_t width, at;
@@ -48,13 +48,13 @@ struct Column {
     width = std::min(most, groups.blocks_in(group) * groups.gates - first);
     at = column - first;
   }
-  /// The distance is in floats, of a row of lines.
+  /// The offset of a row of lines, in floats.
   std::ptrdiff_t operator()(std::ptrdiff_t row) const {
     return panel + (row * width + at) * channel_block;
   }
 };
 
-/// 16 columns of rows of bf16 numbers: two rows where they make a pair, else one.
+/// Packs 16 columns of bf16 numbers: of two rows if they form a pair, else of one row.
 void pack_pair(const std::uint16_t* first, const std::uint16_t* second, std::ptrdiff_t count,
                std::uint16_t* to) {
   if (second != nullptr && count >= channel_block) {
@@ -124,7 +124,8 @@ RnnPlan::RnnPlan(const RnnProblem& recurrent, int of_threads)
   bias = take(s.layers * s.directions * s.biases() * units);
   product = take(state);
   arriving = take(state);
-  // A panel of gradients shares the second cache with the operands that come by.
+  // A panel of gradients shares the second-level cache with the operands that are streamed through
+  // it.
   const std::ptrdiff_t columns = width * channel_block, rows = batch_blocks * channel_block;
   if (backward) {
     reduced_steps = std::clamp<std::ptrdiff_t>(cached_floats / 2 / (columns * rows), 1, s.steps);
@@ -236,7 +237,7 @@ void pack_transposed(const RnnPlan& plan, const float* weights, std::ptrdiff_t r
                      float* to) {
   const std::ptrdiff_t H = plan.s.hidden, G = plan.s.gates(),
                        columns = groups.blocks_in(group) * channel_block;
-  constexpr std::ptrdiff_t few = 8;  // rows, which may share one set of a cache
+  constexpr std::ptrdiff_t few = 8;  // few rows, because they may map to one set of a cache
   bool is_padded = H < plan.units;
   for (std::ptrdiff_t at = 0; at < columns; ++at)
     is_padded |= plan.plain_row(layer, group * groups.columns() + at, rows) < 0;
@@ -247,7 +248,7 @@ void pack_transposed(const RnnPlan& plan, const float* weights, std::ptrdiff_t r
         for (std::ptrdiff_t at = part; at < part + few; ++at) {
           const std::ptrdiff_t r = plan.plain_row(layer, group * groups.columns() + at, rows);
           if (r < 0) continue;
-          // Each row is a stream of its own, more of them than a processor follows.
+          // Each row is a separate stream, and a processor cannot track so many.
           const float* const row = weights + (r * G + g) * H;
           __builtin_prefetch(row + first + channel_block);
           for (std::ptrdiff_t j = first; j < std::min(H, first + channel_block); ++j)

@@ -16,16 +16,16 @@
 
 namespace assay::native {
 
-/// Rows of gradients of weights that are computed at once, in blocks of 16: as many as a batch
+/// Rows of gradients of weights that are computed at once, in blocks of 16: as many rows as a batch
 /// often has.
 inline constexpr std::ptrdiff_t blocks_of_rows = 4;
 
-/// Rows (steps times batch) of inference whose inputs and gates are held at once: long sequences
-/// need no more memory.
+/// Rows (steps times batch) of inference whose inputs and gates are held at once, so that long
+/// sequences need no more memory.
 inline constexpr std::ptrdiff_t rows_at_once = 4096;
 
-/// The division of the columns of a matrix of weights among threads: into groups of blocks of 16
-/// units. A block has the columns of all these gates, side by side in a product.
+/// The division of the columns of a matrix of weights among threads, into groups of blocks of 16
+/// units. A block has the columns of all these gates, which are adjacent in a product.
 struct RnnGroups {
   std::ptrdiff_t gate = 0, gates = 1;  ///< the first gate, and how many
   std::ptrdiff_t blocks = 0;           ///< of 16 units
@@ -50,7 +50,8 @@ struct RnnWalk {
   std::ptrdiff_t aside = 0, diff_aside = 0;  ///< [kept][unit blocks][N][16]
   std::ptrdiff_t diff_h = 0, diff_c = 0;     ///< [unit blocks][N][16]
   std::ptrdiff_t pairs = 0;                  ///< bf16: h before and after a step, and r*h
-  /// Packed weights: of the forward pass, then, in the same place, of the backward pass.
+  /// Packed weights: first those of the forward pass; those of the backward pass later take their
+  /// place.
   std::ptrdiff_t recurrent = 0, inputs = 0;
 };
 
@@ -61,11 +62,11 @@ struct RnnPlan {
   RnnProblem problem;
   RnnShape s;
   int threads;
-  /// True if operands of products are bf16: they are stored so, 32 in a cache line instead of 16.
-  /// All else is fp32.
+  /// True if operands of products are bf16. They are stored as bf16, 32 in a cache line instead of
+  /// 16. All other values are fp32.
   bool pairs;
   std::ptrdiff_t per_line;
-  std::ptrdiff_t width;               ///< blocks of 16 columns of a panel, at most
+  std::ptrdiff_t width;               ///< most blocks of 16 columns of a panel
   std::ptrdiff_t unit_blocks, units;  ///< of one direction; units: padded H
   std::ptrdiff_t unit_lines;          ///< lines of units that are multiplied, of one row
   std::ptrdiff_t state;               ///< floats of one state, units * N
@@ -86,7 +87,7 @@ struct RnnPlan {
   /// Transposed operands of gradients of weights, in the scratch, and their steps.
   std::ptrdiff_t operands = 0, reduced_steps = 0;
 
-  /// Gates whose recurrent products need the state alone: gru's last one needs r*h first.
+  /// Gates whose recurrent products need only the state; gru's last gate needs r*h first.
   std::ptrdiff_t first_gates() const { return s.cell == RnnCell::gru ? 2 : s.gates(); }
   /// Groups of columns of gates [gate, gate + gates).
   RnnGroups groups(std::ptrdiff_t gate, std::ptrdiff_t gates_) const {
@@ -94,8 +95,8 @@ struct RnnPlan {
   }
   /// Groups of transposed weights, whose columns are `blocks` blocks of the inputs.
   RnnGroups transpose(std::ptrdiff_t blocks) const { return {0, 1, blocks, together(blocks)}; }
-  /// Groups of input weights that a thread multiplies with all steps before it takes the next:
-  /// they stay in its second-level cache.
+  /// Number of groups of input weights that a thread multiplies with all steps before it takes the
+  /// next ones, so that they stay in its second-level cache.
   std::ptrdiff_t at_once(std::ptrdiff_t layer) const;
 
   /// Cache lines of values of one row that a layer reads at each step.
@@ -104,23 +105,24 @@ struct RnnPlan {
   }
   /// Rows of packed recurrent weights, each of one number or pair for each column.
   std::ptrdiff_t unit_rows() const { return unit_lines * channel_block; }
-  /// The place of the recurrent weights of gru's last gate among those of a walk.
+  /// The offset of the recurrent weights of gru's last gate within those of a walk.
   std::ptrdiff_t last_recurrent() const { return groups(0, first_gates()).floats(unit_rows()); }
   std::ptrdiff_t time(const RnnWalk& walk, std::ptrdiff_t k) const {
     return walk.direction == 0 ? k : s.steps - 1 - k;
   }
   /// True if a walk reads its layer's inputs in parts of `kept` steps.
   bool reads_parts(const RnnWalk& walk) const { return walk.layer == 0 && kept < s.steps; }
-  /// The place of step k of a walk among the inputs of its layer: by time, in a part by its order.
+  /// The place of step k of a walk among the inputs of its layer: in order of time, or within a
+  /// part in the order of the walk.
   std::ptrdiff_t input_place(const RnnWalk& walk, std::ptrdiff_t k) const {
     return reads_parts(walk) ? k % kept : time(walk, k);
   }
-  /// The row of a matrix of weights after padding: the values that a layer reads of each direction
+  /// The row of a matrix of weights after padding. The values that a layer reads of each direction
   /// are padded to whole blocks.
   std::ptrdiff_t pad_row(std::ptrdiff_t layer, std::ptrdiff_t row) const {
     return layer == 0 ? row : row / s.hidden * unit_lines * per_line + row % s.hidden;
   }
-  /// The reverse, in a matrix of `rows` rows; -1: padding.
+  /// The reverse, for a matrix of `rows` rows; -1 for padding.
   std::ptrdiff_t plain_row(std::ptrdiff_t layer, std::ptrdiff_t at, std::ptrdiff_t rows) const {
     if (layer == 0) return at < rows ? at : -1;
     const std::ptrdiff_t direction = at / units, unit = at % units;
@@ -128,16 +130,17 @@ struct RnnPlan {
   }
 
  private:
-  /// Blocks in a group of one gate: no thread gets more blocks than it must.
+  /// Blocks in a group of one gate, so few that the work is divided evenly among threads.
   std::ptrdiff_t together(std::ptrdiff_t blocks) const;
   /// Places the packed weights of all walks.
   void place_weights();
 };
 
-/// [rows][columns] of plain memory, rows `stride` apart, into blocks [blocks][rows][16], and back.
+/// Copies plain memory [rows][columns], with rows `stride` apart, into blocks [blocks][rows][16],
+/// and back.
 void to_blocks(const float* plain, std::ptrdiff_t stride, std::ptrdiff_t rows,
                std::ptrdiff_t columns, float* blocks);
-/// bf16 numbers into [lines][rows][32].
+/// Copies bf16 numbers into [lines][rows][32].
 void to_lines(const std::uint16_t* plain, std::ptrdiff_t stride, std::ptrdiff_t rows,
               std::ptrdiff_t columns, std::uint16_t* lines);
 void from_blocks(const float* blocks, std::ptrdiff_t stride, std::ptrdiff_t rows,
@@ -152,8 +155,8 @@ inline std::uint16_t* bf16_at(float* tensor, std::ptrdiff_t at) {
 }
 
 /// Packs groups [first, last) of the columns of weights [rows][G*H], which begin at element
-/// `weight`, as products read them: each group is panels [padded rows][columns], or, in bf16,
-/// [pairs of rows][columns][2]. `layer` determines how rows are padded.
+/// `weight`, for products. Each group becomes panels [padded rows][columns] or, in bf16, [pairs of
+/// rows][columns][2]. `layer` determines how rows are padded.
 void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t weight,
                  std::ptrdiff_t rows, std::ptrdiff_t row_blocks, std::ptrdiff_t layer,
                  const RnnGroups& groups, std::ptrdiff_t first, std::ptrdiff_t last, float* to);

@@ -32,10 +32,10 @@ struct RnnBackStep {
 
 struct RnnTable {
   void (*forward)(RnnCell cell, const RnnStep& step);
-  /// gru after the product with r*h; `forward` ends with r*h.
+  /// The rest of gru's step after the product with r*h; `forward` ends with r*h.
   void (*finish)(const RnnStep& step);
   void (*backward)(RnnCell cell, const RnnBackStep& step);
-  /// gru after the product of the gradient of its third gate.
+  /// The rest of gru's step after the product of the gradient of its third gate.
   void (*finish_backward)(const RnnBackStep& step);
 };
 

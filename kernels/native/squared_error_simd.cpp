@@ -42,7 +42,7 @@ struct SquaredError {
     return hn::GetLane(hn::SumOfLanes(d, lanes));
   }
 
-  /// The mean, less the first number: exactly 0 if all are equal.
+  /// The mean of the values less the first one: exactly 0 if all are equal.
   static double mean_from(const Stored* from, double first, std::ptrdiff_t features) {
     const hn::CappedTag<double, 8> d;
     auto lanes = hn::Zero(d);

@@ -7,8 +7,8 @@
 
 namespace assay::native {
 
-/// Sums over the features of a sample, in fp64: of (x - t)^2, and with dx = x - mean x and dt = t -
-/// mean t of dx^2, dt^2 and dx dt.
+/// Sums over the features of a sample, in fp64: of (x - t)^2, dx^2, dt^2 and dx dt, where dx = x -
+/// mean x and dt = t - mean t.
 struct ErrorSums {
   double squares, xx, tt, xt;
 };

@@ -20,7 +20,8 @@ std::uint32_t dot_group(Precision precision, const int (&factors)[4]) {
     for (int i = 3; i >= 0; --i) word = word << 8 | (static_cast<std::uint32_t>(factors[i]) & 0xFF);
     return word;
   }
-  // A bf16 is the upper half of an fp32, and these have no more than 8 significant bits.
+  // A bf16 is the upper half of an fp32. These factors have at most 8 significant bits, so they are
+  // exact.
   for (int i = 1; i >= 0; --i)
     word =
         word << 16 | std::bit_cast<std::uint32_t>(static_cast<float>(factors[i]) * 0x1p-7F) >> 16;
@@ -32,7 +33,7 @@ namespace {
 constexpr std::size_t line = 64;
 
 /// The common part of all operations of the benchmark: tensors, threads, and the clock of the
-/// cores, read at each bind(), which is never timed and next to what is.
+/// cores. The clock is read at each bind(), which is never timed but close to the timed runs.
 class StreamOperation : public BoundOperation {
  public:
   StreamOperation(const StreamProblem& problem, std::string algorithm)
@@ -56,7 +57,7 @@ class StreamOperation : public BoundOperation {
 
  protected:
   virtual void bound() {}
-  /// Each thread brings its core to the clock that it has while the operation runs.
+  /// Each thread brings its core to the clock that the core has during the operation.
   virtual void warm() const {}
 
   StreamProblem problem_;
@@ -65,8 +66,8 @@ class StreamOperation : public BoundOperation {
   std::vector<double> clocks_;
 };
 
-/// The part of a thread: whole blocks as HostDevice::put divides them among threads, so that pages
-/// lie where they are used; whole cache lines of small arrays.
+/// The part of a thread: whole blocks, divided among threads as in HostDevice::put, so that pages
+/// are local to the threads that use them; for small arrays whole cache lines.
 struct Part {
   std::size_t begin = 0, count = 0;
 };
@@ -125,8 +126,8 @@ class Read final : public StreamOperation {
   }
 
  private:
-  // Sums of integers in fp32 stay exact over 2^16 of them: longer arrays are summed in pieces,
-  // shorter ones several times at once, which costs one call and one sum over the lanes a piece.
+  // A sum of 2^16 integers in fp32 is exact. So longer arrays are summed in pieces, and shorter
+  // ones several times at once. Each piece costs one call and one sum over the lanes.
   static constexpr std::size_t most = 1 << 16;
   double passes(const T* a, std::size_t count) const {
     if (count == 0) return 0;
@@ -195,7 +196,7 @@ class Fma final : public StreamOperation {
   }
 
  private:
-  /// Processors slow their clock for wide multiply-adds, and some raise it again within 50 us.
+  /// Processors lower their clock for wide multiply-adds, and some raise it again within 50 us.
   void warm() const override {
     using Clock = std::chrono::steady_clock;
     constexpr auto enough = std::chrono::microseconds(500);

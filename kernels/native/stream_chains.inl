@@ -1,8 +1,8 @@
-// Sums that dot products are added to, for a region of one instruction set (which a template that
-// is compiled outside of it could not use): included in a namespace of that region.
+// Sums that dot products are added to. This file is included in a namespace inside the region of
+// one instruction set, because a template compiled outside of the region could not use that set.
 //
-// Kernel: lanes(), load(from) and store(x, to) of a vector of sums, first(x) and, where a pair of
-// updates is two instructions, second(x).
+// A Kernel has lanes(), load(from) and store(x, to) of a vector of sums, first(x) and, if a pair of
+// updates takes two instructions, second(x).
 
 template <class Kernel, class... X>
 HWY_INLINE void update(const Kernel& kernel, typename Kernel::Sum* y, std::int64_t pairs, X... x) {

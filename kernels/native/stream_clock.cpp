@@ -9,8 +9,8 @@ namespace {
 
 constexpr int additions = 64, rounds = 1024, readings = 5;
 
-/// `additions` additions, of which each needs the one before. It adds two registers: some
-/// processors add a constant without executing anything.
+/// `additions` additions, each of which needs the result of the previous one. It adds two
+/// registers, because some processors add a constant without executing anything.
 inline void add_chain(std::uint64_t& sum, std::uint64_t step) {
 #if defined(__x86_64__)
   asm volatile(".rept 64\n\tadd %1, %0\n\t.endr" : "+r"(sum) : "r"(step) : "cc");

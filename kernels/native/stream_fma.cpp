@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/native/stream_fma.cpp"
 #include <hwy/foreach_target.h>
-// foreach_target.h must stand first.
+// foreach_target.h must come first.
 #include <fmt/format.h>
 #include <hwy/highway.h>
 
@@ -15,23 +15,24 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::native::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A processor on which a multiply-add is two instructions has no peak of multiply-adds, and the two
-// round twice.
+// If a multiply-add takes two instructions, the processor has no peak of multiply-adds, and the two
+// instructions round twice.
 #if HWY_ARCH_X86
 constexpr bool fused = HWY_TARGET <= HWY_AVX2;
 #else
 constexpr bool fused = HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128;
 #endif
-// Two multiply-adds a cycle of latency four or five need 10 chains, four of latency four 16, two of
-// latency nine (A64FX) 18; four registers hold the constants.
+// Two multiply-adds per cycle need 10 chains if their latency is four or five cycles, and 18 if it
+// is nine (A64FX); four per cycle with a latency of four need 16. Four registers hold the
+// constants.
 #if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
 constexpr std::size_t chains = 12;
 #else
 constexpr std::size_t chains = 24;
 #endif
 
-/// A pack has as many vectors as there are `X`, updated in turn: it needs no array, which would lie
-/// in memory.
+/// There is one `X` for each vector, and the vectors are updated in turn. A parameter pack keeps
+/// them in registers; an array would be in memory.
 template <class D, class T, class V, class... X>
 HWY_INLINE void update(D d, T* y, std::int64_t pairs, V a, V b, V back, V up, X... x) {
   for (std::int64_t i = 0; i < pairs; ++i) {

@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-// Compilers that know _Float16 in a function for AVX512_FP16 inside a file for less.
+// These compilers support _Float16 in a function for AVX512_FP16 inside a file compiled for less.
 #if defined(__clang__) ? __clang_major__ >= 15 : __GNUC__ >= 12
 #define ASSAY_AVX512_FP16 1
 #else
@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t chains = 24;
 
-/// The units that the processor has and the system lets us use.
+/// The units that the processor has and the system permits.
 struct Features {
   bool fp16 = false, bf16 = false, vnni = false;
   Features() {
@@ -107,7 +107,7 @@ HWY_INLINE void update_bf16(float* y, std::int64_t pairs, __m512bh first, __m512
 template <std::size_t... I>
 HWY_INLINE void block_bf16(const float* x, float* y, std::int64_t pairs, const DotConstants& c,
                            std::index_sequence<I...>) {
-  // It rounds to whole units, to nearest even: a number above 2^23 has no place for less.
+  // Rounds to whole units, to nearest even: numbers above 2^23 have no fraction.
   const __m512 many = _mm512_set1_ps(0x1p20F), whole = _mm512_set1_ps(0x1.8p23F),
                unit = _mm512_set1_ps(0x1p-14F);
   update_bf16(

@@ -17,7 +17,7 @@
 
 #include "kernels/native/stream.hpp"
 
-// clang 14 wants SVE switched on for the whole file that includes it.
+// clang 14 requires that SVE is enabled for the whole file that includes it.
 #if !defined(__clang__)
 #include <arm_sve.h>
 #define ASSAY_HAS_SVE 1
@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::int64_t chains = 24;
 
-/// Factors of a whole pair of updates: in each half of a vector of 128 bits a row of the first
-/// matrix, and one (transposed) of the second, whose parts add and take away.
+/// Factors of a pair of updates. Each half of a 128-bit vector has a row of the first matrix, and a
+/// row of the second (transposed) one, whose parts add and subtract.
 struct Matrices {
   std::uint64_t first, second;
   explicit Matrices(Precision precision) {
@@ -44,7 +44,7 @@ struct Matrices {
   }
 };
 const Matrices bf16_factors(Precision::bf16), int8_factors(Precision::int8);
-/// Whole units, to nearest even: a number above 2^23 has no place for less.
+/// Rounds to whole units, to nearest even: numbers above 2^23 have no fraction.
 constexpr float many = 0x1p20F, whole = 0x1.8p23F, unit = 0x1p-14F;
 
 }  // namespace
@@ -53,8 +53,9 @@ HWY_PUSH_ATTRIBUTES("arch=armv8.2-a+fp16+dotprod+bf16+i8mm")
 namespace neon {
 namespace {
 
-// Constants are made where they are used, and stay in registers: a constructor that the compiler
-// adds is not of this instruction set, and no object holds an SVE vector.
+// Constants are created where they are used, and stay in registers. They are no members, because a
+// constructor added by the compiler would not belong to this instruction set, and no object can
+// hold an SVE vector.
 struct Bf16 {
   using Sum = float;
   static constexpr int steps = 1;
@@ -163,7 +164,7 @@ HWY_INLINE void update_fp16(float16_t* y, std::int64_t pairs, svfloat16_t a, svf
 
 HWY_INLINE svfloat16_t all_fp16(double value) { return svdup_f16(static_cast<float16_t>(value)); }
 
-/// The arguments are as in fma_start.
+/// The arguments are those of fma_start.
 HWY_INLINE svfloat16_t start_fp16(const float16_t* x) {
   const svbool_t all = svptrue_b16();
   return svmad_f16_x(all, svld1_f16(all, x), all_fp16(0.125), all_fp16(1.125));

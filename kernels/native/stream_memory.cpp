@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/native/stream_memory.cpp"
 #include <hwy/foreach_target.h>
-// foreach_target.h must stand first.
+// foreach_target.h must come first.
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -13,15 +13,16 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::native::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The barrier keeps the compiler from making memcpy of a copy, which chooses its own stores.
+// The barrier prevents the compiler from replacing a copy loop by memcpy, which chooses its own
+// stores.
 HWY_INLINE void keep_loop() { asm volatile("" ::: "memory"); }
 
 template <class T, class Element>
 HWY_INLINE void sweep(bool nontemporal, const T* a, const T* b, T* c, std::size_t n,
                       const Element& element) {
-  // Vectors of half a cache line are enough to wait for memory alone; with 64 bytes the loops took
-  // 12 % longer on an EPYC 9004 (in processor time, in turn with each other), with 16 bytes as long
-  // as the compiler's own.
+  // Vectors of half a cache line suffice, since the loops wait for memory. With 64 bytes the loops
+  // took 12 % longer on an EPYC 9004 (in processor time, run alternately); with 16 bytes they took
+  // as long as the compiler's own.
   const hn::CappedTag<T, 32 / sizeof(T)> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
@@ -79,7 +80,7 @@ template <class T>
 HWY_INLINE double sum_any(const T* a, std::size_t n, std::size_t passes) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  // Eight sums: an addition takes up to four cycles, and two loads come in each.
+  // Eight sums, because an addition takes up to four cycles, and two loads arrive in each cycle.
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
   double rest = 0;
   for (std::size_t pass = 0; pass < passes; ++pass) {

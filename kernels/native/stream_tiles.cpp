@@ -29,13 +29,14 @@ namespace {
 
 constexpr int rows = 16, row_bytes = 64;
 constexpr std::ptrdiff_t sums = 256;
-/// Groups of elements (pairs of bf16, fours of bytes) in a row: updates that one product makes.
+/// Groups of elements (pairs of bf16, fours of bytes) in a row: the updates of one product.
 constexpr std::int64_t together = 16;
-/// Products are 16 cycles apart and take 52 on the first processors that have them: four would do.
+/// On the first processors with tiles, products start every 16 cycles and take 52, so four tiles
+/// would suffice.
 constexpr int tiles = 6;
 static_assert(stream_values == tiles * sums);
 
-/// Sums in tiles 0 to 5, the factors in 6 and 7; all are whole.
+/// Sums are in tiles 0 to 5, the factors in 6 and 7; all tiles are full.
 struct alignas(64) Configuration {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t bytes_of_row[16] = {};
@@ -46,12 +47,12 @@ struct alignas(64) Configuration {
   }
 };
 
-/// The operands. All rows of `first` are alike; row p of `second` is the p-th group of every
+/// The operands. All rows of `first` are equal; row p of `second` is the p-th group of every
 /// column.
 struct alignas(64) Factors {
   std::uint32_t first[rows][16], second[rows][16];
 
-  /// Groups alternate between what is added and what is taken away: the first `updates` of them.
+  /// Groups alternately add and subtract; only the first `updates` of them are not zero.
   Factors(std::uint32_t left, std::uint32_t right, std::uint32_t back, std::int64_t updates) {
     for (int row = 0; row < rows; ++row)
       for (int column = 0; column < 16; ++column) {
@@ -72,7 +73,7 @@ Factors choose_factors(Precision precision, std::int64_t updates) {
 HWY_PUSH_ATTRIBUTES("amx-tile,amx-bf16,amx-int8")
 namespace {
 
-// Tiles are named in the instruction, so that there is no loop over them.
+// Instructions name their tiles, so a loop over tiles is impossible.
 #define ASSAY_TILES(DO, argument) \
   DO(0, argument)                 \
   DO(1, argument)                 \
@@ -83,7 +84,7 @@ namespace {
 #define ASSAY_LOAD(tile, y) _tile_loadd(tile, (y) + (tile)*sums, row_bytes);
 #define ASSAY_STORE(tile, y) _tile_stored(tile, (y) + (tile)*sums, row_bytes);
 #define ASSAY_MULTIPLY(tile, product) product(tile, 6, 7);
-// y += whole products, and one whose rows beyond the rest are zero.
+// y += the whole products, and one product for the rest, whose other rows are zero.
 #define ASSAY_RUN(y, updates, whole, rest, product)         \
   static const Configuration configuration;                 \
   _tile_loadconfig(&configuration);                         \
@@ -132,14 +133,14 @@ std::optional<Result<Registers>> tile_registers(Precision precision) {
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return std::nullopt;
   const bool bf16 = (d >> 22 & 1) != 0, int8 = (d >> 25 & 1) != 0;
   const bool fp16 = a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 21 & 1) != 0;
-  // A peak that leaves out the faster unit would be no ceiling.
+  // A peak without the faster unit would be no ceiling.
   if (precision == Precision::fp16 && fp16)
     return Unsupported{
         "this processor has AMX tiles for fp16, whose peak is not measured yet (that of its "
         "vectors would be no ceiling)."};
   if (!(precision == Precision::bf16 && bf16) && !(precision == Precision::int8 && int8))
     return std::nullopt;
-  // Linux lets a process use tiles when it has asked for them (Documentation/arch/x86/xstate.rst).
+  // On Linux a process must request tiles before it uses them (Documentation/arch/x86/xstate.rst).
   constexpr long request_permission = 0x1023, tile_data = 18;
   if (syscall(SYS_arch_prctl, request_permission, tile_data) != 0)
     return Unsupported{

@@ -12,8 +12,9 @@
 namespace assay::native {
 namespace {
 
-/// Parameters of one tensor that a thread takes at once: their squares are added in the precision
-/// of the arithmetic, then in fp64, in their order, so the bits do not depend on the threads.
+/// Parameters of one tensor that a thread takes at once. Their squares are added in the precision
+/// of the arithmetic, and these sums in fp64, in their order; so the bits do not depend on the
+/// threads.
 constexpr std::int64_t block = 1024;
 
 template <class Value>
@@ -81,7 +82,7 @@ class Update final : public BoundOperation {
     std::int64_t begin, count;
   };
 
-  /// Adds up the sums of all blocks, and makes the factors of all tensors.
+  /// Adds up the sums of all blocks, and computes the factors of all tensors.
   UpdateSums add_up() {
     std::fill(of_tensor_.begin(), of_tensor_.end(), UpdateSums());
     UpdateSums total;

@@ -18,7 +18,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using assay::HWY_NAMESPACE::each_vector;
 
-/// `Copy`: the format of the 16-bit copies, or Plain where there are none.
+/// `Copy`: the format of the 16-bit copies, or Plain if there are none.
 template <class Copy>
 struct Update {
   using Stored = typename Copy::Stored;
@@ -33,8 +33,8 @@ struct Update {
       return hn::PromoteTo(d, stored);
   }
 
-  /// The sums are in fp64, whatever is stored: in fp32, squares of small gradients are 0, and
-  /// squares of large ones are infinite.
+  /// The sums are in fp64 in every precision: in fp32, squares of small gradients would be 0, and
+  /// squares of large ones infinite.
   static void sums(const Value* gradient, const Value* weights, std::ptrdiff_t count,
                    UpdateSums& to) {
     const hn::CappedTag<double, 64 / sizeof(double)> all;
@@ -42,7 +42,7 @@ struct Update {
     std::ptrdiff_t not_finite = 0, zeros = 0;
     each_vector<double>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
       const auto g = wide(d, gradient + i), w = wide(d, weights + i);
-      // The difference of what is not finite from itself is not a number.
+      // The difference of a non-finite number from itself is NaN.
       const auto finite = hn::Eq(hn::Sub(g, g), hn::Zero(d));
       not_finite += static_cast<std::ptrdiff_t>(hn::Lanes(d) - hn::CountTrue(d, finite));
       zeros += static_cast<std::ptrdiff_t>(hn::CountTrue(d, hn::Eq(g, hn::Zero(d))));
@@ -74,7 +74,7 @@ struct Update {
     V velocity, second, step;
   };
 
-  /// `second`: where momentum has none, it is neither read nor made.
+  /// `second`: for momentum it does not exist, and is neither read nor computed.
   template <UpdateLoop loop, class D>
   static HWY_INLINE Moved<hn::Vec<D>> moved(D d, const UpdateStep<Value>& step, hn::Vec<D> g,
                                             hn::Vec<D> w, hn::Vec<D> v, hn::Vec<D> s) {

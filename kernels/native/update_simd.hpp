@@ -18,22 +18,22 @@ struct UpdateSums {
 template <class Value>
 struct UpdateTable {
   const char* target;
-  /// `count` at most 1024: squares are added in Value.
+  /// `count` is at most 1024, because squares are added in Value.
   void (*sums)(const Value* gradient, const Value* weights, std::ptrdiff_t count, UpdateSums& to);
-  /// stored = the new weights in 16 bits, unless it is null. Returns how many weights did not
-  /// change although their step is not 0. The key is UpdateLoop; `second` is null for momentum.
+  /// stored = the new weights in 16 bits, unless it is null. Returns the number of weights that did
+  /// not change although their step is not 0. The key is UpdateLoop; `second` is null for momentum.
   std::ptrdiff_t (*update[3])(const Value* gradient, std::ptrdiff_t count,
                               const UpdateStep<Value>& step, Value* weights, Value* velocity,
                               Value* second, void* stored);
-  /// The r of UpdateLoop::moments, from the moments that `update` would make.
+  /// The r of UpdateLoop::moments, from the moments that `update` would compute.
   void (*directions)(const Value* gradient, std::ptrdiff_t count, const UpdateStep<Value>& step,
                      const Value* weights, const Value* velocity, const Value* second, Value* to);
   /// stored = weights in 16 bits.
   void (*store)(const Value* weights, std::ptrdiff_t count, void* stored);
 };
 
-/// The key is the type of the 16-bit copies of weights (bf16, fp16), or of the weights without
-/// copies.
+/// The key is the type of the 16-bit copies of weights (bf16, fp16) or, without copies, the type of
+/// the weights.
 const StorageTables<UpdateTable>& update_tables();
 
 }  // namespace assay::native

@@ -1,5 +1,5 @@
 #pragma once
-// Tables of blame: for whom the ranks of a job waited (core/measure/blame.hpp).
+// Tables of blame: which ranks of a job the other ranks waited for (core/measure/blame.hpp).
 
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// The rows that have a table of blame: for each the ranks and links that are blamed, the dearest
-/// first, or a line that says why none is.
+/// The rows with a table of blame. Lists for each the ranks and links that are blamed, the most
+/// expensive first, or a line with the reason why none is blamed.
 Table blame_table(const std::vector<const Row*>& rows);
 
 }  // namespace assay

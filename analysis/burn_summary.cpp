@@ -14,7 +14,7 @@ namespace assay {
 
 namespace {
 
-constexpr std::size_t most_faults = 8;  ///< that a table tells of a case
+constexpr std::size_t most_faults = 8;  ///< faults that a table lists for a case
 
 std::string moment(double unix_s) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));

@@ -13,8 +13,8 @@
 
 namespace assay {
 
-/// Change of the time of a run: second half of the burn-in over the first one (above 1: slower),
-/// with its interval. Nothing with too few windows for one.
+/// Change of the time of a run: the second half of the burn-in over the first half (above 1:
+/// slower), with its interval. Nothing if there are too few windows.
 using Drift = std::optional<LaunchComparison>;
 
 /// One run: minutes since the first run, and its time divided by the median time on its device.
@@ -31,11 +31,11 @@ struct BurnTotal {
   std::vector<std::string> problems{};  ///< reasons of rows that are not ok
   std::vector<BurnFault> faults{};
   Drift drift{};
-  std::vector<DriftPoint> course{};  ///< at most 40 points, medians of windows that follow
+  std::vector<DriftPoint> course{};  ///< at most 40 points, each the median of successive windows
   double limit_per_device_hour() const;
 };
 
-/// Adds up rows with a burn-in. Other rows, and those that are unsupported before they burn, count
+/// Adds up rows with a burn-in. Other rows, and rows that are unsupported before they burn, count
 /// as problems of their case.
 class BurnTotals {
  public:
@@ -51,18 +51,18 @@ class BurnTotals {
   std::map<std::pair<std::string, std::string>, Series> series_;
 };
 
-/// The windows of several devices together: each device's times over their median, those of its
-/// first half against those of its second.
+/// Compares the halves of several devices together: each device's times over their median, first
+/// half against second half.
 Drift compute_drift(const std::map<std::string, std::vector<Burn::Window>>& windows);
 
 /// "0 wrong of 12345 runs in 0.5 device-hours, below 6 an hour (95 %)".
 std::string burn_text(const BurnTotal& total);
 
-/// One line for each total. Without a burn-in the note gives the reason.
+/// One line for each total. If there is no burn-in, the note gives the reason.
 Table burn_lines(const std::vector<BurnTotal>& totals);
 /// The first faults of the totals, a line each: what was wrong, where and when.
 std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals);
-/// Both are for a terminal.
+/// Both are printed on a terminal.
 std::string burn_table(const std::vector<BurnTotal>& totals);
 
 }  // namespace assay

@@ -22,7 +22,8 @@ AlphaBeta line_through(std::span<const double> messages, std::span<const double>
   const auto n = static_cast<Eigen::Index>(bytes.size());
   const Eigen::Map<const Eigen::ArrayXd> count(messages.data(), n), size(bytes.data(), n),
       time(seconds.data(), n);
-  // Columns of similar scale: bytes span nine decades, and the QR decides the rank by magnitude.
+  // Columns of similar scale: bytes span nine decades, and the QR decomposition decides the rank by
+  // magnitude.
   const double unit = size.maxCoeff();
   Eigen::MatrixXd design(n, 2);
   design.col(0) = (count / time).matrix();
@@ -75,8 +76,8 @@ AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const doubl
 std::vector<Fastest> find_fastest(std::span<const AlphaBeta> lines) {
   std::vector<Fastest> all;
   if (lines.empty()) return all;
-  // The first line at size 0 is the one with the least alpha, then the least beta; then always the
-  // line that first crosses the current one from above.
+  // At size 0 the first line is the one with the least alpha, then with the least beta. Each next
+  // line is the first that crosses the current one from above.
   const auto less = [](const AlphaBeta& a, const AlphaBeta& b) {
     return std::tie(a.alpha, a.beta) < std::tie(b.alpha, b.beta);
   };
@@ -114,8 +115,8 @@ std::string least_text(const Curve& curve) {
 std::optional<double> message_bytes(const Series& series) {
   const std::optional<double> algbw = find_rate(series, "algbw"),
                               bytes = problem_number(series, "bytes");
-  // algbw is message size over time, so it gives the message size; files without algbw have the
-  // bytes of the problem.
+  // algbw is message size over time, so it gives the message size. In files without algbw, the
+  // bytes of the problem are the message size.
   const double message = algbw ? std::round(*algbw * series.median) : bytes.value_or(0);
   return message > 0 ? std::optional(message) : std::nullopt;
 }
@@ -137,7 +138,7 @@ std::string curve_name(const Results& results, const Series& series,
          parameters_but(series, without);
 }
 
-/// Equal for series of the same result and environment that differ in the given parameters only.
+/// Equal for series of the same result and environment that differ only in the given parameters.
 std::string curve_key(const Results& results, const Series& series,
                       const std::vector<std::string>& without) {
   return curve_name(results, series, without) + "\n" + std::to_string(series.result) +
@@ -161,10 +162,11 @@ Curve fit_curve(std::vector<Measurement> measurements) {
   return curve;
 }
 
-/// Sets the rivals of curves that differ in the algorithm only, and the sizes at which each is the
-/// fastest. `members`: their indices.
+/// For curves that differ only in the algorithm, sets their rivals and the sizes at which each
+/// curve is the fastest. `members`: their indices.
 void compare_rivals(std::vector<Curve>& curves, const std::vector<std::size_t>& members) {
-  // A poor line, or none, may hide a fast algorithm: it makes every claim about its rivals void.
+  // A poor or missing line may hide a fast algorithm, so it invalidates every claim about its
+  // rivals.
   const bool comparable = std::all_of(members.begin(), members.end(),
                                       [&](std::size_t member) { return curves[member].fits(); });
   const bool any_fit = std::any_of(members.begin(), members.end(), [&](std::size_t member) {
@@ -217,7 +219,7 @@ namespace {
 /// Fields of a problem that give its size, not its kind.
 const std::set<std::string> size_fields{"size", "n", "global_batch_size"};
 
-/// The work of one run, in the unit of its main rate; nothing where the row does not contain it.
+/// The work of one run, in the unit of its main rate; nothing if the row does not contain it.
 std::optional<double> find_amount(const RowProblem& problem) {
   if (problem.amounts)
     for (const char* rate : {"images_per_s", "input_bytes_per_s", "flops_per_s", "bytes_per_s"})
@@ -228,8 +230,8 @@ std::optional<double> find_amount(const RowProblem& problem) {
   return batch ? batch : problem.number("size");
 }
 
-/// True if all ranks share the problem, or each has its own; nothing for one rank. Published rows
-/// do not say it; if their ranks share the problem, they have the fields tested last.
+/// True if all ranks share the problem, false if each has its own; nothing for one rank. Published
+/// rows do not tell; if their ranks share the problem, they have one of the fields tested last.
 std::optional<bool> is_shared(const Series& series) {
   const RowProblem& problem = series.first().problem;
   if (parameter_number(series, "ranks") <= 1) return std::nullopt;
@@ -245,7 +247,7 @@ std::string describe_extents(const Row& row) {
   return text;
 }
 
-/// One way in which rows are comparable over a number of ranks or threads.
+/// One way in which rows over a number of ranks or threads are comparable.
 struct Kind {
   std::string over;
   bool weak = false;
@@ -272,7 +274,7 @@ std::vector<Kind> kinds() {
     };
   };
   return {{"threads", false, {"threads"}, of_threads(false)},
-          // Each thread has a problem of its own, as in peak/fma.
+          // Each thread has its own problem, as in peak/fma.
           {"threads", true, {"threads"}, of_threads(true)},
           // All ranks share the work, so the batch of a rank differs.
           {"ranks", false, {"ranks", "nodes", "batch"}, of_ranks(false)},

@@ -1,7 +1,7 @@
 #pragma once
-// Curves, which tables and reports share. Time against message size for the collectives: alpha and
-// beta, and the sizes from which another algorithm is faster. Speedup and parallel efficiency of
-// rows that differ only in their number of ranks or threads.
+// Curves, for tables and reports. Time against message size for the collectives: alpha and beta,
+// and the sizes from which another algorithm is faster. Speedup and parallel efficiency of rows
+// that differ only in their number of ranks or threads.
 
 #include <optional>
 #include <span>
@@ -13,8 +13,9 @@
 
 namespace assay {
 
-/// t = alpha + beta * bytes. Least squares of the relative residuals, because the error of a time
-/// is proportional to it; otherwise the largest message would determine the fit.
+/// t = alpha + beta * bytes. The fit minimises the squares of the relative residuals, because the
+/// error of a time is proportional to it; absolute residuals would let the largest message
+/// determine the fit.
 struct AlphaBeta {
   double alpha = 0, beta = 0;
   double worst = 0;  ///< largest relative residual
@@ -34,7 +35,7 @@ AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> 
 AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const double> bytes,
                          std::span<const double> seconds);
 
-/// The line with the least time from a size on.
+/// A line that has the least time from a size on.
 struct Fastest {
   double first_bytes = 0;  ///< bytes
   std::size_t which = 0;   ///< index of the line
@@ -51,20 +52,21 @@ struct Curve {
   std::optional<AlphaBeta> fit;
   std::string reason;  ///< why there is no fit
   bool fits() const { return fit && fit->r_squared >= least_r_squared; }
-  /// The number of other curves that differ from this curve in the algorithm only.
+  /// The number of other curves that differ from this curve only in the algorithm.
   std::size_t rivals = 0;
   /// True if this curve and all of its rivals have a fit that reaches least_r_squared.
   bool comparable = true;
-  /// It has no fit, and so withholds what would be said of a rival that has one.
+  /// True if the curve has no fit, so that no claim is made about rivals that have one.
   bool withholds = false;
   /// The sizes, from and to (may be infinite), at which the line of this curve is below those of
-  /// its rivals. Empty where there are no rivals, or no such sizes, or they are not comparable.
+  /// its rivals. Empty if there are no rivals or no such sizes, or if the curves are not
+  /// comparable.
   std::optional<std::pair<double, double>> least;
 };
 /// "from 64.0 KiB": the sizes of Curve::least; "-" without rivals.
 std::string least_text(const Curve& curve);
 /// The message size in bytes of a row of a collective: from its algbw, else from its problem.
-/// Nothing where neither is known.
+/// Nothing if neither is known.
 std::optional<double> message_bytes(const Series& series);
 /// The curves of all measured rows with a bus bandwidth.
 std::vector<Curve> fit_curves(const Results& results, const SeriesList& all);
@@ -84,11 +86,11 @@ struct ScalingCurve {
   std::vector<ScalingPoint> points;
 };
 
-/// The curves with at least two points, grouped by kind: over threads that share the work, or have
-/// as much each; strong over ranks; weak over ranks that share a problem; weak over ranks with a
-/// problem each. The points of a curve are measured on the same hardware, in the same result; of
-/// several rows with one count the fastest counts. Collectives are left out, since their work grows
-/// with the ranks in another way.
+/// The curves with at least two points, grouped by kind: over threads that share the work; over
+/// threads that each have the same work; strong scaling over ranks; weak scaling over ranks that
+/// share a problem; weak scaling over ranks that each have a problem. The points of a curve are
+/// measured on the same hardware, in the same result. If several rows have one count, the fastest
+/// counts. Collectives are left out, because their work grows with the ranks in another way.
 std::vector<std::vector<ScalingCurve>> scaling_curves(const Results& results,
                                                       const SeriesList& all);
 

@@ -28,12 +28,13 @@ std::string size_text(double bytes) {
 
 namespace {
 
-/// A device over all rows that tell of it.
+/// A device in all rows that report it.
 struct DeviceRecord {
   std::string host, device;
-  std::map<std::string, double> errors{}, corrected{}, meanwhile{};  ///< the largest of the rows
-  std::map<std::string, Interval> values{};                          ///< least and greatest
-  double throttled = 0;  ///< largest part of a row's time
+  std::map<std::string, double> errors{}, corrected{},
+      meanwhile{};                           ///< the largest value of the rows
+  std::map<std::string, Interval> values{};  ///< least and greatest
+  double throttled = 0;                      ///< largest fraction of a row's time
 };
 
 void take_largest(std::map<std::string, double>& largest,
@@ -87,7 +88,7 @@ std::vector<DeviceRecord> device_records(const Results& results, const SeriesLis
         record.host = host;
         record.device = health.device;
         add_device(record, health);
-        // The state is that of the row's own device.
+        // The state belongs to the row's own device.
         if (row.device_state && row.device_state->throttled_s && row.device_health.size() == 1)
           record.throttled = std::max(
               record.throttled,
@@ -166,7 +167,7 @@ Cell io_rate(const Series& series) {
   return "-";
 }
 
-/// A metric that is a part, as percent: the least of the launches.
+/// A metric that is a fraction, in percent: the least of the launches.
 Cell part_cell(const Series& series, const std::string& name) {
   std::optional<double> least;
   for (const Row& row : series.rows) {
@@ -229,9 +230,9 @@ Table storage_table(const Results& results, const SeriesList& all) {
 
 namespace {
 
-constexpr double small_copy = 1 << 20;  ///< bytes up to which the latency of a copy counts
+constexpr double small_copy = 1 << 20;  ///< up to this size the latency of a copy is shown, too
 
-/// "numa2" is before "numa10".
+/// Sorts "numa2" before "numa10".
 struct ByNumber {
   bool operator()(const std::string& a, const std::string& b) const {
     return std::pair(a.size(), a) < std::pair(b.size(), b);
@@ -284,7 +285,7 @@ Matrix make_matrix(const std::string& title, const Grid& grid) {
   return matrix;
 }
 
-/// The settings of copies that are not the same in all of them.
+/// The settings that differ between copies.
 std::map<const Series*, std::string> kinds_of_copies(const std::vector<const Series*>& copies) {
   const auto settings = [](const Series& copy) {
     return split(parameters_but(copy, {"from", "to", "threads", "problem", "device", "backend"}),

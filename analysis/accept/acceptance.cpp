@@ -28,13 +28,13 @@ std::string why_disturbed(const NodeRow& row) {
       throttled_mark);
 }
 
-/// True if a finding of the node tells why its rows are not comparable.
+/// True if a finding of the node already tells why its rows are not comparable.
 bool is_described_by_node(const JudgedRow& row) {
   return row.verdict == not_comparable && row.reason.starts_with(not_comparable_text);
 }
 
-/// True if check `a` tells less about a row than check `b`. A finding of all rows alike tells less
-/// than every other.
+/// True if check `a` is less informative about a row than check `b`. A finding that is the same for
+/// all rows is the least informative.
 bool less_severe(const Check& a, const Check& b) {
   const auto rank = [](const Check& check) {
     return is_told_once(check.reason) ? 2 * static_cast<int>(pass) + 1
@@ -43,8 +43,8 @@ bool less_severe(const Check& a, const Check& b) {
   return rank(a) < rank(b);
 }
 
-/// The first finding that shows that the machine was not quiet before or during the run, or "". A
-/// slow row then proves nothing.
+/// The first finding that the machine was not quiet before or during the run, or "". After such a
+/// finding a slow row proves nothing.
 std::string find_noise(const Health& health) {
   for (const Check& finding : health.findings)
     if (finding.verdict == not_quiet)
@@ -53,12 +53,12 @@ std::string find_noise(const Health& health) {
   return "";
 }
 
-/// Sets verdict, reason and score of a node from its health and its rows: the reason is the first
-/// finding of those with the verdict.
+/// Sets verdict, reason and score of a node from its health and its rows. The reason is the first
+/// finding with the verdict.
 void conclude(JudgedNode& node) {
   std::vector<double> ratios;
   std::size_t count = 0;
-  bool alone = false;  // with too few other nodes: known of all rows, so said once
+  bool alone = false;  // with too few other nodes; this holds for all rows, so it is reported once
   const auto take = [&](const auto& judged, const std::string& subject) {
     if (is_told_once(judged.reason)) {
       alone |= judged.reason == too_few_nodes;
@@ -155,7 +155,7 @@ class FleetJudge {
     return check;
   }
 
-  /// Why no row can have a relative verdict, whatever its time is; "" where some can.
+  /// Why no row can have a relative verdict, whatever its time; "" if some row can.
   std::string why_too_few() const {
     std::size_t nodes = 0;
     bool all_comparable = true;
@@ -275,7 +275,8 @@ class FleetJudge {
       add_unmet(criterion, reason + ": correct it, or mark it \"optional\": true");
   }
 
-  /// A row of several nodes is not held against a node, and it cannot be compared with one.
+  /// A row of several nodes does not count against any single node, and is not compared with rows
+  /// of single nodes.
   void judge_multi_node(const std::string& id, const NodeRow& row) {
     std::vector<Check> checks{check_status(row)};
     if (row.status == "ok") check_limits(checks, id, row);
@@ -293,7 +294,8 @@ class FleetJudge {
         add_unmet(id, "row of several nodes: " + check.reason, check.verdict);
   }
 
-  /// A pair with a graver fault than its nodes have in their best pairs: the path between them.
+  /// Judges the path between the nodes of a pair: it is at fault if the pair has a more severe
+  /// verdict than the best pairs of its nodes.
   void judge_path(const Fleet::Path& path) {
     NodeVerdict of_ends = pass;
     for (const JudgedNode& node : result_.nodes)
@@ -336,8 +338,8 @@ class FleetJudge {
     need_states();
   }
 
-  /// Every criterion must apply to a row: a misspelt pattern would judge nothing and pass
-  /// everything.
+  /// Every criterion must apply to some row, because a misspelt pattern would judge nothing and
+  /// pass everything.
   void need_rows() {
     std::vector<std::string> all = fleet_.ids;
     for (const auto& [id, row] : fleet_.multi_node) all.push_back(id);
@@ -357,8 +359,8 @@ class FleetJudge {
       need(rule, all, "rows that match " + rule.text, false);
   }
 
-  /// Every criterion on the state must name a quantity that some node reports (if only as null), or
-  /// this version: a file of an older one may lack it.
+  /// Every criterion on the state must name a quantity that some node reports (possibly as null),
+  /// or that this version knows, because a file of an older version may lack it.
   void need_states() {
     std::vector<const json*> states;
     for (const JudgedNode& node : result_.nodes)
@@ -417,7 +419,7 @@ class FleetJudge {
   const Fleet& fleet_;
   const Criteria& criteria_;
   LimitCounts limits_;
-  std::vector<bool> comparable_;  ///< nodes with hardware and software of most
+  std::vector<bool> comparable_;  ///< nodes with the hardware and software of most nodes
   Acceptance result_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// The document of `assay accept` (results-schema/acceptance.schema.json, which describes its
-// fields), made and rendered: whether each node of a fleet meets the criteria.
+// The document of `assay accept` (results-schema/acceptance.schema.json describes its fields):
+// whether each node of a fleet meets the criteria. It is computed and rendered here.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// A number that is unknown has no value. `reason` is that of the verdict.
+/// A number without a value is unknown. `reason` is that of the verdict.
 struct JudgedRow : NodeRow {
   std::string id{};
   std::optional<double> fleet_median{}, ratio{}, speedup{}, deviation{}, limit{};
@@ -23,8 +23,7 @@ struct JudgedRow : NodeRow {
   std::vector<Check> checks{};
 };
 
-/// The states of a node before and after the run (objects, null where they are unknown), and the
-/// checks of these.
+/// The states of a node before and after the run (objects, null if unknown), and their checks.
 struct Health {
   nlohmann::json before{}, after{};
   std::vector<Check> findings{};
@@ -45,8 +44,8 @@ struct Acceptance {
     std::string name{}, file{}, sha256{};
     nlohmann::json content = nullptr;  ///< of the file
   };
-  /// A limit of the criteria, and how many rows or nodes met it. `unknown`: of the others those
-  /// whose state is not reported.
+  /// A limit of the criteria, and how many rows or nodes met it. `unknown`: those of the rest whose
+  /// state is not reported.
   struct Limit {
     std::string criterion, unit;  ///< unit: "row" or "node"
     std::size_t met = 0, judged = 0, unknown = 0;
@@ -82,7 +81,8 @@ struct Acceptance {
   std::vector<Limit> limits{};
   NodeVerdict verdict = NodeVerdict::pass;
   std::string reason{}, not_compared{};
-  std::string next{};  ///< the command that shows the rows of the gravest node; "" if all passed
+  std::string next{};  ///< the command that shows the rows of the node with the most severe
+                       ///< verdict; "" if all passed
   std::vector<Case> judged{};
   std::vector<JudgedNode> nodes{};
   std::vector<Straggler> stragglers{};
@@ -94,41 +94,44 @@ struct Acceptance {
   ExitCode exit_code = ExitCode::ok;
 };
 void to_json(nlohmann::json& document, const Acceptance& acceptance);
-/// json::exception for a field of another type: files are checked before.
+/// json::exception if a field has another type; files are checked before.
 void from_json(const nlohmann::json& document, Acceptance& acceptance);
 
-/// A row is slower than the fleet if the lower end of the interval of its launches (their range
-/// below 6 launches) is above the limit. The limit is a contract: only the error of the measurement
-/// counts in favour of the node, not the spread of the fleet, which a bad fleet would widen. The
-/// reference is the median of the other nodes, so that a node is not part of its own reference.
-/// A node with other hardware or software than most is NOT-COMPARABLE, and its times are no part of
-/// the others' reference. A row that cannot be judged is MISSING, never PASS. A slow row is
-/// NOT-QUIET instead of PERF-FAIL if the machine was not quiet, by its state or by the mark of the
-/// row, or if power or heat throttled its device: the node must be measured again. exit_code: 3
-/// INCORRECT; 7 a row failed or timed out, or a required row is unsupported; 6 MISSING,
-/// NOT-COMPARABLE, or a criterion of the fleet is not met; 4 PERF-FAIL; 5 NOT-QUIET.
+/// A row is slower than the fleet if the lower end of the interval of its launches (for fewer than
+/// 6 launches, of their range) is above the limit. The limit is a contract: only the error of the
+/// measurement counts in favour of the node, not the spread of the fleet, which a bad fleet would
+/// widen. The reference is the median of the other nodes, so that a node is not part of its own
+/// reference. A node whose hardware or software differs from that of most nodes is NOT-COMPARABLE,
+/// and its times are excluded from the reference of the others. A row that cannot be judged is
+/// MISSING, never PASS. A slow row is NOT-QUIET instead of PERF-FAIL if the machine was not quiet,
+/// by its state or by the mark of the row, or if power or heat throttled its device: the node must
+/// be measured again. exit_code: 3 INCORRECT; 7 a row failed or timed out, or a required row is
+/// unsupported; 6 MISSING, NOT-COMPARABLE, or a criterion of the fleet is not met; 4 PERF-FAIL; 5
+/// NOT-QUIET.
 Acceptance judge_fleet(const Fleet& fleet, const Criteria& criteria, const std::string& command);
 
-/// The command that shows the rows of the node with the gravest verdict, and how each is repeated;
-/// "" if no node with rows failed. `files`: that were judged.
+/// The command that shows the rows of the node with the most severe verdict, and how to repeat
+/// each; "" if no node with rows failed. `files`: the files that were judged.
 std::string next_command(const Acceptance& acceptance, const std::vector<std::string>& files);
 
 /// The states of a node, checked by the criteria.
 Health judge_health(const Node& node, const Criteria& criteria);
-/// The state of this machine as judge_health() gives it: all names that this version reports.
+/// The state of this machine, as judge_health() reads it, with all names that this version reports.
 nlohmann::json present_state();
-/// True if the quantity of a rule is a number or boolean in one of the states, or unknown (null):
-/// only then the rule has judged something. InputError with `where` if it is of another kind, or if
-/// no state has such a name and the rule is not optional.
+/// True if the quantity of a rule is a number or boolean in one of the states, or unknown (null),
+/// so that the rule has judged something. InputError with `where` if it has another type, or if no
+/// state has the name and the rule is not optional.
 bool names_a_state(const HealthRule& rule, const std::vector<const nlohmann::json*>& states,
                    const std::string& where);
-/// Checks that the hardware and software of each node are those of most nodes: else its results are
-/// not comparable. A finding for each difference, a list for each node, in the order of the nodes.
+/// Checks that the hardware and software of each node are those of most nodes; otherwise its
+/// results are not comparable. Returns a list for each node, in the order of the nodes, with a
+/// finding for each difference.
 std::vector<std::vector<Check>> compare_environments(const Fleet& fleet);
-/// The finding of a node that ran cases with other threads than most nodes; nothing of other nodes.
+/// The finding for a node that ran cases with a number of threads other than that of most nodes;
+/// nothing for other nodes.
 std::optional<Check> compare_threads(const Node& node);
 
-/// The findings of a node, each a sentence: those of its environment, then the gravest.
+/// The findings of a node, each as a sentence: those of its environment, then the most severe ones.
 std::vector<std::string> finding_texts(const JudgedNode& node);
 
 /// JUnit XML with a testsuite per node and a testcase per row and criterion. failure: PERF-FAIL and

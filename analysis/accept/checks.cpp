@@ -50,7 +50,8 @@ Check check_absolute(const NodeRow& row, const AbsoluteRule& rule) {
     return {rule.text, std::nullopt, rule.at_least ? rule.at_least : rule.at_most, missing,
             measured.reason};
   const double value = *measured.value;
-  // A burn-in, or a job, that was too short has shown nothing: no quiet machine mends that.
+  // A burn-in, or a job, that was too short has shown nothing, so a repetition on a quiet machine
+  // would not help.
   const bool too_short = quantity == "burn_device_hours" || quantity == "burn_limit_per_hour" ||
                          (rule.at_most && measured.low && *measured.low <= *rule.at_most);
   const auto fail = [&](double limit, const char* side) {
@@ -92,7 +93,8 @@ std::vector<Standing> standings(const std::vector<double>& values) {
   std::transform(values.begin(), values.end(), logs.begin(), [](double v) { return std::log(v); });
   std::vector<double> sorted = logs;
   std::sort(sorted.begin(), sorted.end());
-  // The others have one of three centres: a value is below it, above it, or in the middle itself.
+  // The medians of the other nodes have at most three different values: the left-out value is below
+  // the middle, above it, or in the middle itself.
   std::map<double, std::vector<double>> deviations;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double centre = median_without(sorted, place_in(sorted, logs[i]));
@@ -131,7 +133,7 @@ Check check_relative(const NodeRow& row, const RelativeRule& rule, const Standin
                            : "one launch",
                   compute_speedup(limit));
   // The ratio is above the limit, perhaps by chance. The row fails if it is slower than the others
-  // beyond the error of the measurement, else it is undecided. It never passes.
+  // beyond the error of the measurement; otherwise it is undecided. It never passes.
   if (least_ratio > 1) return {rule.text, ratio, limit, perf_fail, reason};
   return {rule.text, ratio, limit, missing, undecided + reason + ": run more launches"};
 }

@@ -26,7 +26,7 @@ std::string bounds(const std::optional<double>& least, const std::optional<doubl
   return text;
 }
 
-/// "/load_per_core/0" in the words of people.
+/// The pointer "/load_per_core/0" in words.
 std::string words(std::string pointer) {
   constexpr std::array periods{" (last minute)", " (last 5 minutes)", " (last 15 minutes)"};
   for (std::size_t i = 0; i < periods.size(); ++i)
@@ -81,12 +81,12 @@ class Reader {
     rule.pattern = TextPattern(rule.text, fmt::format("{} at {}: {}", file_, at, text.dump()));
   }
 
-  /// The fields that rules of rows have in common.
+  /// The fields that all rules on rows have.
   void read_rows(FieldReader& fields, const std::string& at, RowCriterion& rule) const {
     json rows = "";
     fields.optional("rows", rows, "optional", rule.optional);
     read_rule(rows, at + "/rows", rule.rows);
-    if (rows != "") rule.text = " (rows " + rule.rows.text + ")";  // after that of the limits
+    if (rows != "") rule.text = " (rows " + rule.rows.text + ")";  // after the text of the limits
   }
 
   void read_rule(const json& entry, const std::string& at, RelativeRule& rule) const {
@@ -151,7 +151,8 @@ class Reader {
     rule.text = rule.quantity + " of each device" + bounds(rule.at_least, rule.at_most);
   }
 
-  /// Each only once. The schema does not ask for it: its check of n names compares n * n pairs.
+  /// Refuses repeated names. The schema does not check this, because its check of n names compares
+  /// n * n pairs.
   std::vector<std::string> read_names(const json& nodes) const {
     std::map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < nodes.size(); ++i)

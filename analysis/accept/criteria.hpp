@@ -22,7 +22,7 @@ struct RowsRule {
 struct RowCriterion {
   RowsRule rows{};
   std::string text{};     ///< "at most 5 % slower than the other nodes (rows: .*)"
-  bool optional = false;  ///< it is no error if the rule applies to no row
+  bool optional = false;  ///< the rule may apply to no row
 };
 
 struct RelativeRule : RowCriterion {
@@ -34,10 +34,10 @@ struct AbsoluteRule : RowCriterion {
   std::optional<double> at_least{}, at_most{};
 };
 
-/// No node is slower than the spread of the nodes explains (spread.hpp).
+/// No node may be slower than the spread of the nodes explains (spread.hpp).
 struct SpreadRule : RowCriterion {
-  double false_alarms = 0.01;       ///< part of healthy fleets in which a node fails
-  double slower_at_least = 0.01;    ///< a smaller difference does not matter
+  double false_alarms = 0.01;       ///< fraction of healthy fleets in which a node fails
+  double slower_at_least = 0.01;    ///< smaller differences do not matter
   std::optional<double> at_most{};  ///< of the spread itself
 };
 
@@ -57,19 +57,20 @@ struct HealthRule {
   bool required = false, optional = false;
 };
 
-/// A limit of what the devices of a node tell of their errors and links (row.device_health).
+/// A limit on the errors and links that the devices of a node report (row.device_health).
 struct DeviceRule {
   std::string quantity{};  ///< a value, a counter, or "errors", "corrected", "corrected_meanwhile"
   std::string text{};      ///< "pcie_width of each device at least 16"
   std::optional<double> at_least{}, at_most{};
-  bool optional = false;  ///< a device need not tell it
+  bool optional = false;  ///< a device need not report it
 };
 
 struct Criteria {
   std::string name, file, sha256;         ///< sha256: of the file's bytes
   nlohmann::json content;                 ///< of the file
   std::vector<std::string> node_names;    ///< expected nodes by name
-  std::optional<std::size_t> node_count;  ///< or by number; neither: the nodes with results
+  std::optional<std::size_t> node_count;  ///< expected number of nodes; without names and number:
+                                          ///< the nodes with results
   std::vector<RowsRule> include, exclude;
   std::vector<RelativeRule> relative;
   std::vector<SpreadRule> spread;
@@ -80,7 +81,7 @@ struct Criteria {
   bool includes(const std::string& id) const;
 };
 
-/// The file of criteria: `name` is a path, or the name of shipped criteria
+/// Reads the file of criteria. `name` is a path, or the name of shipped criteria
 /// (suites/criteria/<name>.json). InputError with the nearest name.
 std::filesystem::path find_criteria(const std::string& name);
 /// Names of the shipped criteria.

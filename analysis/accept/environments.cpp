@@ -19,7 +19,8 @@ namespace {
 
 using enum NodeVerdict;
 
-/// The values of a tree by their paths ("libraries/onednn/instruction_set"); a list is one value.
+/// The values of a tree by their paths ("libraries/onednn/instruction_set"). A list counts as one
+/// value.
 using Fields = std::map<std::string, json>;
 
 void add_fields(const json& tree, const std::string& path, Fields& fields) {
@@ -37,7 +38,7 @@ Fields flatten_fields(const json& tree) {
   return fields;
 }
 
-/// A difference between a node and most nodes; null where one of them does not have the field.
+/// A difference between a node and most nodes; null if one of them lacks the field.
 struct Difference {
   std::string field;
   json own, common;
@@ -66,7 +67,7 @@ constexpr const char* of_binaries = "binaries/";
 
 std::string library_name(const std::string& key) { return key == "onednn" ? "oneDNN" : key; }
 
-/// "ONEDNN_MAX_CPU_ISA=AVX2 was set" of an environment variable.
+/// "ONEDNN_MAX_CPU_ISA=AVX2 was set" for an environment variable.
 std::string setting_text(const Difference& difference) {
   const std::string name = difference.field.substr(std::string(of_switches).size());
   if (difference.own.is_null())
@@ -89,7 +90,7 @@ std::string describe_settings(const std::string& library, const std::vector<Diff
   return text.empty() ? "" : text + ")";
 }
 
-/// A difference for people.
+/// The text of a difference for people.
 std::string difference_text(const Difference& difference, const std::vector<Difference>& all) {
   const std::string& field = difference.field;
   if (field.starts_with(of_switches)) return setting_text(difference);
@@ -106,7 +107,7 @@ std::string difference_text(const Difference& difference, const std::vector<Diff
   return fmt::format("{}: {}, elsewhere {}", words, own, common);
 }
 
-/// The place of a difference among others: what explains most comes first.
+/// The rank of a difference: the differences that explain most come first.
 int rank(const std::string& field) {
   if (field.ends_with("/instruction_set") || field == "processor") return 0;
   if (field.starts_with(of_switches) || field == "sockets" || field == "cores") return 1;
@@ -115,8 +116,8 @@ int rank(const std::string& field) {
   return 3;
 }
 
-/// Each difference as a text, by its field; those of binaries, of which one library brings many,
-/// are one text.
+/// Each difference as a text, with its field. Differences of binaries are one text, because one
+/// library causes many of them.
 std::vector<std::pair<std::string, std::string>> difference_texts(std::vector<Difference> all) {
   std::stable_sort(all.begin(), all.end(), [](const Difference& a, const Difference& b) {
     return rank(a.field) < rank(b.field);
@@ -171,7 +172,7 @@ std::vector<std::string> keys(const PartByHash& parts) {
   return keys;
 }
 
-/// The findings of nodes with `own` in a fleet most of whose nodes have `most`.
+/// The findings for nodes with `own`, in a fleet in which most nodes have `most`.
 std::vector<Check> compare(const std::string& name, const PartByHash& own,
                            const FieldsByHash& most) {
   const std::string criterion = name + as_on_most;
@@ -187,7 +188,8 @@ std::vector<Check> compare(const std::string& name, const PartByHash& own,
   for (const auto& [hash, part] : own) {
     if (most.contains(hash)) continue;
     other = true;
-    // It is compared with the environment of the same suite that differs least.
+    // The environment is compared with the most similar one of most nodes, which is that of the
+    // same suite.
     const Fields fields = flatten_fields(*part);
     std::vector<Difference> least;
     bool first = true;
@@ -228,7 +230,7 @@ std::vector<std::vector<Check>> compare_environments(const Fleet& fleet) {
   for (const auto& [name, part, hash] :
        {std::tuple{"hardware", &ResultEnvironment::hardware, &EnvironmentHashes::hardware},
         {"software", &ResultEnvironment::software, &EnvironmentHashes::software}}) {
-    // Counted by nodes, not by processes; among equal counts the first.
+    // Nodes count, not processes. Of equal counts, the first one wins.
     std::vector<PartByHash> parts;
     std::map<std::vector<std::string>, std::size_t> count;
     PartByHash most;

@@ -1,5 +1,5 @@
 #pragma once
-// The hash of a file, by which a document names the files that it was made of.
+// The hash of a file, which identifies the input files of a document.
 
 #include <filesystem>
 #include <string>
@@ -16,10 +16,10 @@ struct HashedFile {
   std::string file{}, sha256{};
 };
 using ChangeTime = std::filesystem::file_time_type;
-/// When each file was last changed; min() of a file that does not exist.
+/// When each file was last changed; min() for a file that does not exist.
 std::vector<ChangeTime> change_times(const std::vector<std::filesystem::path>& files);
-/// Hashes files that were read after `times` were taken, in parallel. InputError if a file was
-/// changed since then: what was read would have another hash.
+/// Hashes files that were read after `times` were taken, in parallel. InputError if a file has
+/// changed since then, because the data that were read would have another hash.
 std::vector<HashedFile> hash_files(const std::vector<std::filesystem::path>& files,
                                    const std::vector<ChangeTime>& times);
 

@@ -19,7 +19,7 @@ namespace assay {
 namespace {
 
 constexpr const char* of_ceiling = "ceiling_fraction";
-constexpr const char* of_burn = "burn_";  ///< begins the quantities of a burn-in
+constexpr const char* of_burn = "burn_";  ///< prefix of the quantities of a burn-in
 constexpr const char* of_blame = "blame";
 
 /// The names of quantities that absolute criteria judge.
@@ -29,7 +29,7 @@ std::set<std::string> quantities(const Criteria& criteria) {
   return names;
 }
 
-/// A row of a node in the making. Each file decides which of its launches count.
+/// A row of a node while its launches are added. Each file decides which of its launches count.
 struct Parts {
   NodeRow row;
   std::vector<double> medians;                        ///< of the launches, in seconds
@@ -38,7 +38,8 @@ struct Parts {
   BurnTotals burn;
 };
 
-/// Sets the quantities of a burn-in: of all launches, which are its devices and turns, together.
+/// Sets the quantities of a burn-in, from all its launches together: they are its devices and
+/// turns.
 void finish_burn(Parts& parts) {
   const std::vector<BurnTotal> totals = parts.burn.take();
   for (auto& [name, quantity] : parts.row.quantities) {
@@ -58,7 +59,7 @@ void finish_burn(Parts& parts) {
   }
 }
 
-/// Adds the largest cost of a rank or link of a launch.
+/// Adds the largest cost of a rank or link in a launch.
 void add_blame(Parts& parts, const Row& launch) {
   NodeRow::Quantity& quantity = parts.row.quantities[of_blame];
   const Result<LargestCost> largest =
@@ -100,7 +101,7 @@ void add_value(Parts& parts, const std::string& quantity, const Row& launch) {
 }
 
 /// The id without its number of threads, which a suite may leave to the machine; "" if the id has
-/// none.
+/// no such number.
 std::string name_case(const Row& row) {
   const std::string id = row.id + "/", part = "/t" + row.parameter("threads") + "/";
   const std::size_t place = id.find(part);
@@ -111,13 +112,13 @@ std::string name_case(const Row& row) {
 /// Adds the launches of a file.
 void add_launches(Parts& parts, const Launches& launches, const std::set<std::string>& quantities) {
   NodeRow& row = parts.row;
-  if (row_gravity(launches.status) > row_gravity(row.status)) {  // the latter may be "missing"
+  if (row_gravity(launches.status) > row_gravity(row.status)) {  // row.status may be "missing"
     row.status = launches.status;
     row.reason = launches.reason;
   }
   for (const Row& launch : launches.rows) {
     ++row.launches;
-    // A case of which runs differ does run there: it must not go unjudged.
+    // A case whose runs differ can run there, so it must be judged.
     row.required |=
         launch.required || (launch.burn && launch.burn->faulty + launch.burn->undecided > 0);
     row.disturbed |= was_shared(launch);
@@ -194,8 +195,8 @@ class Builder {
           add_health(health, node(host).devices[health.device]);
       Parts& parts = several ? of_several(row, environment, is_pair) : node(host).rows[row.id];
       if (!several) note_threads(row);
-      // Rows that are not ok may have no environment: their process may have died before it told
-      // it.
+      // Rows that are not ok may lack an environment, because their process may have died before
+      // reporting it.
       if (row.is_ok()) parts.environments.insert(key);
       launches[&parts].add(std::move(row), key);
     }
@@ -203,7 +204,7 @@ class Builder {
       for (const Launches& group : groups.take()) add_launches(*parts, group, quantities_);
   }
 
-  /// Nodes of which nothing was added have no result.
+  /// Nodes to which nothing was added have no result.
   void expect(const std::vector<std::string>& names) {
     if (!criteria_.node_names.empty()) return;
     for (const std::string& name : names) node(find_name(name));
@@ -255,7 +256,8 @@ class Builder {
   }
 
  private:
-  using Threads = std::map<std::string, std::string>;  ///< their number by the id of a row
+  using Threads = std::map<std::string, std::string>;  ///< the numbers of threads by the id of a
+                                                       ///< row
 
   void note_threads(const Row& row) {
     if (!known_ids_.insert(row.id).second) return;
@@ -263,8 +265,8 @@ class Builder {
       cases_[name][row.id] = row.parameter("threads");
   }
 
-  /// Gives a node that ran a case with other threads than most nodes the ids of these, and takes
-  /// its own ids from it. `threads`: those of all ids of the case.
+  /// If a node ran a case with a number of threads other than that of most nodes, replaces its ids
+  /// by those of most nodes. `threads`: the numbers of threads of all ids of the case.
   static void adopt_most_threads(Fleet& fleet, const Threads& threads) {
     const auto ids_on = [&](const Node& node) {
       std::set<std::string> ids;
@@ -297,7 +299,7 @@ class Builder {
         if (row.reason.empty())
           row.reason = fmt::format("ran with {}, elsewhere with {}",
                                    counted_threads(threads.at(ran)), threads.at(id));
-        // A row that is not ok counts, however many threads it had.
+        // A row that is not ok counts for any number of threads.
         if (measured.status != "ok" && row_gravity(measured.status) > row_gravity(row.status)) {
           row.status = measured.status;
           row.reason = measured.reason;
@@ -332,8 +334,8 @@ class Builder {
     return place->second;
   }
 
-  /// The name of the node that a host is: the same, or the one without its domain. A host that is
-  /// no node yet keeps its own.
+  /// The name of the node that a host belongs to: the same name, or the name without its domain. A
+  /// host that belongs to no known node keeps its own name.
   std::string find_name(const std::string& host) {
     const auto [known, fresh] = names_.try_emplace(host, host);
     if (!fresh || nodes_.contains(host)) return known->second;
@@ -356,7 +358,7 @@ class Builder {
     return criteria_.node_names.empty() || nodes_.contains(name);
   }
 
-  /// A case that no node had time for must not go unnoticed: it is missing on each.
+  /// A case for which no node had time is reported: it is missing on each node.
   void add_left_out(const RunResult& result) {
     if (result.run.left_out.empty() || result.environments.empty()) return;
     const std::string host = find_name(result.environments.front().host);

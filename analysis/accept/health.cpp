@@ -43,8 +43,9 @@ Check check_state(const HealthRule& rule, const StateLimit& limit, const Health&
                       rule.from_noise ? "; measure again when nothing else runs there" : "")};
 }
 
-/// A limit that each device must meet in each row that it measured. A quantity that a device does
-/// not tell is missing, never met; nothing if it is optional and no device tells it.
+/// Checks a limit that each device must meet in each row that it measured. A quantity that a device
+/// does not report is missing, not met. Returns nothing if the quantity is optional and no device
+/// reports it.
 std::optional<Check> check_devices(const DeviceRule& rule, const Node& node) {
   const double limit = rule.at_most.value_or(rule.at_least.value_or(0));
   std::optional<Check> check;
@@ -67,7 +68,7 @@ std::optional<Check> check_devices(const DeviceRule& rule, const Node& node) {
   return check;
 }
 
-/// The part of the allowed processors whose time the cgroup grants; null where it is unknown.
+/// The fraction of the allowed processors whose time the cgroup grants; null if it is unknown.
 json processor_share(const json& state) {
   const auto allowed = state.find("processors_allowed"), quota = state.find("processor_quota");
   if (allowed == state.end() || !allowed->is_array() || allowed->empty() || quota == state.end())
@@ -75,7 +76,7 @@ json processor_share(const json& state) {
   return quota->is_number() ? std::min(1.0, quota->get<double>() / allowed->size()) : 1.0;
 }
 
-/// The load for each core; null where a part of it is unknown.
+/// The load for each core; null if a part of it is unknown.
 json load_per_core(const json& state, const json& hardware) {
   const auto load = state.find("load"), cores = hardware.find("cores");
   if (load == state.end() || !load->is_array() || cores == hardware.end() || !cores->is_number() ||
@@ -88,8 +89,8 @@ json load_per_core(const json& state, const json& hardware) {
   return each;
 }
 
-/// The state with "load_per_core" (a load that is negligible for 128 cores fills a machine of two)
-/// and "processor_share".
+/// The state with two additions: "load_per_core", because a load that is negligible for 128 cores
+/// fills a machine with two, and "processor_share".
 json with_shares(json state, const json& hardware) {
   if (!state.is_object() || state.empty()) return state;
   state.update({{"processor_share", processor_share(state)},
@@ -114,7 +115,7 @@ void add_health(const RowDeviceHealth& health, DeviceRanges& ranges) {
   };
   for (const auto* part : {&health.values, &health.errors, &health.corrected})
     for (const auto& [name, value] : *part) add(name, value);
-  // A device that counts nothing has no sum: 0 would say that it has no errors.
+  // A device that counts nothing has no sum, because 0 would mean that it has no errors.
   if (!health.errors.empty()) add("errors", sum(health.errors));
   if (health.corrected.empty()) return;
   add("corrected", sum(health.corrected));

@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// Criterion of every row, and the end of criteria on the environment of a node ("software as on
-/// most nodes"): they hold whatever the file of criteria says.
+/// The criterion of every row, and the end of the criteria on a node's environment ("software as on
+/// most nodes"). They apply whatever the file of criteria says.
 inline constexpr const char* present_text = "present, correct and complete";
 inline constexpr const char* as_on_most = " as on most nodes";
 
@@ -20,9 +20,9 @@ class LimitCounts {
   explicit LimitCounts(const Criteria& criteria);
   /// Counts checks of a row, or of a node's health.
   void add(const std::vector<Check>& checks);
-  /// Counts the environment of a node that differs from most nodes by these.
+  /// Counts the environment of a node that differs from that of most nodes in these findings.
   void add_environment(const std::vector<Check>& differences);
-  /// Counts rows of a node without any as absent.
+  /// Counts the rows of a node without any row as absent.
   void add_missing_rows(std::size_t rows);
   std::vector<Acceptance::Limit> take() { return std::move(limits_); }
 

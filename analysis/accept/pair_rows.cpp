@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// True if `a` judges a node that is in both pairs: it is faster, or, if neither has a time, its
-/// fault is graver.
+/// True if pair `a` rather than `b` judges a node that is in both: it is faster, or, if neither has
+/// a time, its fault is more severe.
 bool tells_more(const NodeRow& a, const NodeRow& b) {
   if (a.value && b.value) return *a.value < *b.value;
   if (a.value || b.value) return a.value.has_value();
@@ -51,7 +51,7 @@ PairsOfRuns pairs_of_runs(const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     const bool is_folder = fs::is_directory(input);
     const fs::path top = fs::weakly_canonical(input);
-    std::set<fs::path> below;  // a list above `input` also has pairs that were not given
+    std::set<fs::path> below;  // a list above `input` also contains pairs that are not in `input`
     if (is_folder) below.insert(top);
     for (const fs::path& file : result_files({input})) {
       const fs::path run = fs::weakly_canonical(file).parent_path(), folder = run.parent_path();
@@ -100,7 +100,7 @@ void add_pairs(Fleet& fleet, const std::string& id, const std::map<std::string, 
       known->second.pair = pair;
     }
   }
-  // The best of many pairs is faster than most of them by chance alone.
+  // The best of many pairs is faster than most pairs by chance alone.
   const double typical = times.empty() ? 0 : typical_time(times);
   for (const auto& [pair, row] : pairs) {
     Fleet::Path path{id, split(pair, '+'), row, typical};

@@ -22,7 +22,7 @@ constexpr std::size_t shown_passes = 32;   ///< lines of nodes that passed
 constexpr std::size_t shown_findings = 5;  ///< of a node
 constexpr std::size_t prose_width = 80;
 
-/// The mark of a row that the document calls disturbed or throttled.
+/// The mark of a row that the document reports as disturbed or throttled.
 const char* mark_of_row(const JudgedRow& row) {
   return row.disturbed ? shared_mark : row.throttled ? throttled_mark : "";
 }
@@ -42,7 +42,7 @@ std::string verdict_text(const JudgedNode& node) {
   return fmt::format("{} of {}", passed, node.rows.size() + node.rows_missing);
 }
 
-/// The next step of a reader for a node with this verdict; null if there is none.
+/// The reader's next step for a node with this verdict; null if there is none.
 const char* advice(NodeVerdict verdict) {
   switch (verdict) {
     case NodeVerdict::not_quiet:
@@ -79,7 +79,7 @@ class Renderer {
   }
 
  private:
-  /// An entry of a list, which is wrapped and never cut.
+  /// An entry of a list, which is wrapped but never cut.
   void bullet(const std::string& text) {
     if (page_.markdown()) {
       page_.item(text);
@@ -97,7 +97,7 @@ class Renderer {
     for (const std::string& item : items) bullet(item);
   }
 
-  /// A blank line, which Markdown has before every sentence.
+  /// A blank line, which Markdown requires before every sentence.
   void separate() {
     if (!page_.markdown()) page_.blank();
   }
@@ -111,7 +111,7 @@ class Renderer {
       page_.add(wrap(visible(text), prose_width) + "\n");
   }
 
-  /// The summary, which comes first, and why.
+  /// The summary with its reasons; it comes first.
   void verdict() {
     const Acceptance::Summary& count = acceptance_.summary;
     std::vector<std::string> counts{fmt::format("{} PASS", count.pass)};
@@ -131,7 +131,7 @@ class Renderer {
     page_.blank();
   }
 
-  /// The nodes, the gravest verdict first, and of one verdict the slowest.
+  /// The nodes, the most severe verdict first; within a verdict the slowest first.
   void nodes() {
     std::map<std::string, double> deviations;
     for (const auto& straggler : acceptance_.stragglers)
@@ -203,7 +203,7 @@ class Renderer {
   }
 
   void next() {
-    std::map<NodeVerdict, std::vector<std::string>, std::greater<>> nodes;  // the gravest first
+    std::map<NodeVerdict, std::vector<std::string>, std::greater<>> nodes;  // the most severe first
     for (const JudgedNode& node : acceptance_.nodes)
       if (node.reason != too_few_nodes) nodes[node.verdict].push_back(node.node);
     std::vector<std::string> steps;
@@ -224,7 +224,7 @@ class Renderer {
                                : "  " + visible(acceptance_.next) + "\n");
   }
 
-  /// Rows whose times are upper limits, even where they passed.
+  /// Rows whose times are upper limits, even if they passed.
   void marked(const char* heading, const std::string& mark, const char* why) {
     std::vector<std::string> items;
     for (const JudgedNode& node : acceptance_.nodes) {

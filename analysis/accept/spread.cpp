@@ -17,7 +17,8 @@ namespace {
 
 constexpr double normal_mad = 1.4826;  // a normal distribution's standard deviation over its MAD
 
-/// Centre and spread of these logarithms, which it replaces by their distances from the centre.
+/// Centre and spread of these logarithms. Replaces the logarithms by their distances from the
+/// centre.
 FleetSpread compute_spread(std::vector<double>& logs) {
   FleetSpread spread;
   spread.centre = median(logs);
@@ -26,7 +27,8 @@ FleetSpread compute_spread(std::vector<double>& logs) {
   return spread;
 }
 
-/// Each value less the median of the others, as the ratios of nodes are. Sorts the values.
+/// Replaces each value by its difference from the median of the others, as for the ratios of nodes.
+/// Sorts the values.
 void take_off_others(std::vector<double>& values) {
   std::ranges::sort(values);
   const std::size_t count = values.size();
@@ -40,7 +42,7 @@ void take_off_others(std::vector<double>& values) {
 }
 
 double simulate_factor(std::size_t nodes, double false_alarms) {
-  // Large fleets get as many numbers in all: their slowest node varies less.
+  // The total of random numbers is limited, because the slowest node of a large fleet varies less.
   const std::size_t fleets = std::clamp<std::size_t>(4'000'000 / nodes, 4000, 40000);
   std::mt19937_64 random(nodes);
   std::normal_distribution<double> normal;

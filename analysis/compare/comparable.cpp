@@ -25,7 +25,7 @@ struct Period {
   bool known() const { return !start.empty(); }
 };
 
-/// Empty where a run does not tell its times.
+/// Empty if a run does not report its times.
 Period make_period(const Side& side) {
   Period period;
   for (const Side::Source& source : side.results()) {
@@ -59,8 +59,8 @@ void refuse_same_run(const Side& first, const Side& second, const std::string& w
     }
 }
 
-/// The order is by each side's own clock. Earlier launches may be of another state of the build,
-/// and may have been chosen for their outcome.
+/// The order is by each side's own clock. Earlier launches may belong to another state of the
+/// build, and may have been chosen for their outcome.
 void refuse_early(const Side& screen, const Side& fresh, const std::string& suggestion) {
   const Period before = make_period(screen), after = make_period(fresh);
   if (before.known() && after.known() && after.start < before.end)
@@ -88,9 +88,9 @@ struct Differences {
     all.push_back(mismatch);
   }
 
-  /// Machines that are meant to differ do so with OS, kernel, C library and drivers. The rest of a
-  /// build and of a run (Assay, its flags, libraries, settings) must still be equal. Another
-  /// backend brings other libraries, and may be another program: only fields that both sides have
+  /// If machines may differ, OS, kernel, C library and drivers may differ, too. The rest of a build
+  /// and of a run (Assay, its flags, libraries, settings) must still be equal. Another backend
+  /// loads other libraries, and may be another program. So only the fields that both sides have
   /// must be equal; the others are `lone`.
   void add(const std::string& field, const json& base, const json& updated, const Variation& vary,
            std::size_t rows) {
@@ -118,7 +118,7 @@ struct Differences {
   }
 };
 
-/// All runs must have the settings of the first one that tells them.
+/// All runs must have the settings of the first run that reports them.
 void compare_settings(const Side& base, const Side& updated, const Variation& vary,
                       const std::string& prefix, Differences& differences) {
   std::vector<std::string> names = {
@@ -133,7 +133,7 @@ void compare_settings(const Side& base, const Side& updated, const Variation& va
       json run = source.run();
       for (const std::string& name : names) {
         const json& value = run[name];
-        // Another program has no such setting.
+        // Another program may lack this setting.
         if (vary.other_libraries && value.is_null()) continue;
         const json& known = first.emplace(name, value).first->second;
         if (known != value) differences.note(prefix + "run/" + name, known, value, 0);
@@ -154,7 +154,7 @@ void compare_environments(const Side& base, const Side& updated, const Variation
     const auto add = [&, rows = rows](const char* part, json was, json is, bool unknown,
                                       const Variation& meant) {
       if (vary.name == part) return;
-      // Peaks come from a table in Assay. Another table does not mean another machine.
+      // Peaks come from a table in Assay, so another table does not mean another machine.
       for (json* side : {&was, &is}) side->erase("peaks");
       // Another machine has its own builds of everything.
       if (vary.name == "hardware") was.erase("binaries");

@@ -55,8 +55,8 @@ std::string obstacle(const SideRow& side, const std::string& name,
   return "";
 }
 
-/// Runs of base whose work a timed run of new does, by the FLOPs and by all amounts alike (a way to
-/// be parallel may need several steps in a run); nothing where they do not agree.
+/// The number of runs of base that do the work of one timed run of new, from the FLOPs and from all
+/// amounts (a parallelisation may need several steps in a run). Nothing if these do not agree.
 std::optional<double> work_ratio(const RowProblem& base, const RowProblem& updated) {
   if (!base.flops || !updated.flops || *base.flops == *updated.flops) return 1;
   if (!base.amounts || !updated.amounts || base.amounts->size() != updated.amounts->size())
@@ -125,7 +125,7 @@ struct Pair {
   bool measured() const { return base->measured() && updated->measured(); }
 };
 
-/// Geometric mean over the rows of each launch; empty where the launches of the rows differ.
+/// Geometric mean over the rows of each launch; empty if the rows have different launches.
 std::vector<double> launch_means(const std::vector<const SideRow*>& rows) {
   std::map<std::int64_t, std::pair<double, std::size_t>> sums;
   for (const SideRow* row : rows)
@@ -142,10 +142,10 @@ std::vector<double> launch_means(const std::vector<const SideRow*>& rows) {
   return means;
 }
 
-/// The mean of the speedups of measured pairs, by the launches of the screen: every row has them,
-/// and none was selected by its time. The interval is by launch: each launch gives a geometric mean
-/// over its rows, and these means are compared as the launches of a row are. Samples and rows are
-/// not resampled, because a disturbance of a launch affects all of its rows.
+/// The mean of the speedups of measured pairs. It uses the launches of the screen, because every
+/// row has them and none was selected by its time. The interval is based on launches: each launch
+/// gives a geometric mean over its rows, and these means are compared like the launches of a row.
+/// Samples and rows are not resampled, because a disturbance of a launch affects all of its rows.
 MeanSpeedup geometric_mean(const std::vector<const Pair*>& pairs) {
   double sum = 0;
   std::vector<const SideRow*> base, updated;
@@ -166,8 +166,8 @@ MeanSpeedup geometric_mean(const std::vector<const Pair*>& pairs) {
     mean.interval_reason = "too few launches for a 95 % interval";
     return mean;
   }
-  // The mean of the estimates of the rows may lie just outside of the interval, which then includes
-  // it.
+  // The mean of the rows' estimates may lie just outside of the interval; then the interval is
+  // extended to include it.
   mean.interval->low = std::min(mean.interval->low, mean.speedup);
   mean.interval->high = std::max(mean.interval->high, mean.speedup);
   return mean;
@@ -203,7 +203,7 @@ class Comparer {
       document_.stage = LaunchStage::confirmed;
       document_.fresh_base = fresh_base_->summary();
       document_.fresh_new = fresh_new_->summary();
-      // Fresh launches must be of the same build on the same machine as their side.
+      // Fresh launches must have the same build and machine as their side.
       for (auto& more : {find_mismatches(base_, *fresh_base_, "nothing", "fresh-base/"),
                          find_mismatches(updated_, *fresh_new_, "nothing", "fresh-new/")})
         document_.mismatches.insert(document_.mismatches.end(), more.begin(), more.end());
@@ -233,7 +233,7 @@ class Comparer {
     return options_.false_alarm_rate / static_cast<double>(std::max<std::size_t>(flagged(), 1));
   }
 
-  /// The row of new with the times of as much work as a timed run of base has.
+  /// The row of new, with its times scaled to the work of a timed run of base.
   const SideRow& choose_row_for_work(const SideRow& base, const SideRow& updated) {
     const double ratio = work_ratio(base.row().problem, updated.row().problem).value_or(1);
     if (ratio == 1) return updated;
@@ -271,7 +271,7 @@ class Comparer {
       }
   }
 
-  /// A result that base has and new does not is reported on its own.
+  /// A result that base has and new lacks is reported separately.
   void add_lost(const std::string& key, const SideRow& base, const std::string& why) {
     document_.lost.push_back({.id = key, .names = base.row().names, .reason = why});
   }
@@ -293,8 +293,8 @@ class Comparer {
                                       .new_status = updated.launches.status,
                                       .reason = why});
     raise_status(updated);
-    // A failure of base alone is not held against new: an improvement never fails. A result of base
-    // that new does not have, or that cannot be compared, is.
+    // A failure of base alone does not count against new, because an improvement never fails. A
+    // result of base that new lacks, or that cannot be compared, counts.
     if (base.launches.status == "ok") raise(ExitCode::incomparable);
     if (base.launches.status == "ok" && updated.launches.status == "unsupported")
       add_lost(key, base, updated.launches.reason);
@@ -351,8 +351,8 @@ class Comparer {
     if (judgement.verdict == Verdict::inconclusive) raise(ExitCode::inconclusive);
   }
 
-  /// Replaces the screen's launches of a flagged row by its fresh ones. False where these give no
-  /// ratio: the row is then not compared.
+  /// Replaces the screen's launches of a flagged row by its fresh ones. False if these give no
+  /// ratio; the row is then not compared.
   bool use_fresh_launches(Pair& pair) {
     const SideRow *base = fresh_base_->find(pair.key), *updated = fresh_new_->find(pair.key);
     if (base == nullptr || updated == nullptr) {
@@ -394,7 +394,7 @@ class Comparer {
   const Side &base_, &updated_;
   const Side *fresh_base_, *fresh_new_;
   const CompareOptions& options_;
-  std::deque<SideRow> scaled_;  ///< of choose_row_for_work()
+  std::deque<SideRow> scaled_;  ///< created by choose_row_for_work()
   std::vector<Pair> pairs_;
   std::vector<std::string> wrong_;
   Comparison document_;

@@ -1,6 +1,6 @@
 #pragma once
-// The document of `assay compare` (results-schema/comparison.schema.json, which describes its
-// fields), made and rendered. Ratios are of times, new over base; times are in seconds.
+// The document of `assay compare` (results-schema/comparison.schema.json describes its fields),
+// computed and rendered. Ratios are ratios of times, new over base; times are in seconds.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// The tolerance where neither the command line nor the suite sets one (a fraction of the time).
+/// The tolerance if neither the command line nor the suite sets one (a fraction of the time).
 inline constexpr double usual_tolerance = 0.02;
 
 struct CompareOptions {
@@ -62,11 +62,11 @@ struct ComparedRow {
   std::vector<std::string> notes{};
 };
 
-/// A row that was not compared. Each list of a comparison fills some of the fields.
+/// A row that was not compared. Each list of a comparison uses some of the fields.
 struct Entry {
   std::string id;
   std::optional<std::vector<std::string>> names{};
-  std::string status{};                     ///< of a row that one side alone has
+  std::string status{};                     ///< of a row that only one side has
   std::string base_status{}, new_status{};  ///< of a row that both have
   std::string reason{};
 };
@@ -84,14 +84,14 @@ struct Comparison {
     double false_alarm_rate = 0.01, tolerance = usual_tolerance;
     double confidence = compare_confidence, screen_p = assay::screen_p, power = compare_power;
     std::size_t flagged = 0;
-    std::optional<double> confirmed_p{};  ///< nothing where no row is flagged
+    std::optional<double> confirmed_p{};  ///< nothing if no row is flagged
   };
   std::string schema = "assay-comparison/1", command{};
   SideSummary base{}, updated{};
   std::optional<SideSummary> fresh_base{}, fresh_new{};
   std::string vary{};
   bool allow_mismatch = false;
-  bool refused = false;  ///< because of mismatches nothing was compared
+  bool refused = false;  ///< true if mismatches prevented any comparison
   std::vector<Mismatch> mismatches{};
   std::vector<std::string> notes{};
   LaunchStage stage = LaunchStage::screen;
@@ -106,22 +106,22 @@ struct Comparison {
   ExitCode exit_code = ExitCode::ok;
 };
 void to_json(nlohmann::json& json, const Comparison& comparison);
-/// json::exception for a field of another type: files are checked before.
+/// json::exception if a field has another type; files are checked before.
 void from_json(const nlohmann::json& json, Comparison& comparison);
 
 /// `fresh_base` and `fresh_new` are the launches that confirm flagged rows: both null, or both
-/// given. InputError as of check_runs().
+/// given. InputError as for check_runs().
 Comparison compare_sides(const Side& base, const Side& updated, const Side* fresh_base,
                          const Side* fresh_new, const CompareOptions& options);
 
 /// Ids of the flagged rows of a side that have no fresh launches. (The ids of the two sides differ
-/// where a parameter varies.)
+/// if a parameter varies.)
 std::vector<std::string> list_flagged_ids(const Comparison& comparison, const Side& side);
 
-/// `base` and `updated`: the sides of the comparison, whose rows have the parameters of its rows.
+/// `base` and `updated`: the sides of the comparison; their rows have the parameters of its rows.
 std::string render_comparison(const Comparison& comparison, const Side& base, const Side& updated,
                               bool markdown, bool latex = false);
-/// The rows, then those that were not compared, as CSV; low and high: of the speedup.
+/// The rows as CSV, then those that were not compared; low and high: of the speedup.
 std::string comparison_csv(const Comparison& comparison);
 
 }  // namespace assay

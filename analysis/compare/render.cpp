@@ -88,8 +88,8 @@ std::string variation_cell(const ComparedRow& row, Legend& legend) {
   return percent(row.base.variation) + " / " + percent(row.updated.variation);
 }
 
-/// The columns of the rows: the sides, their ratio and the verdict. The rest is spare on a narrow
-/// terminal.
+/// The columns of the rows: the sides, their ratio and the verdict. All other columns are spare on
+/// a narrow terminal.
 std::vector<Field> row_fields(const std::vector<ComparedRow>& rows, double power) {
   std::vector<Field> fields;
   const auto add = [&](const std::string& title, const auto& cell, int spare = 0,
@@ -124,7 +124,7 @@ std::vector<Field> row_fields(const std::vector<ComparedRow>& rows, double power
   return fields;
 }
 
-/// The row of an id in either side as a table describes it, without its numbers. A parameter that
+/// The description of a row for a table, from either side, without its numbers. A parameter that
 /// differs between the sides is "base / new".
 Series row_of_sides(const std::string& id, const Side& base, const Side& updated) {
   const auto describe = [&](const SideRow* side) {
@@ -150,12 +150,12 @@ Series row_of_sides(const std::string& id, const Side& base, const Side& updated
   }
   Row& row = series.rows.front().own();
   row.parameters = std::move(parameters);
-  row.execution.reset();  // it would tell the algorithm of new alone
+  row.execution.reset();  // it would show the algorithm of new alone
   if (row.names.empty()) row.names = was->row().names;
   return series;
 }
 
-/// The text of all cells of a field, if they are equal and a line above the table says it instead.
+/// The text of a field, if all cells have the same one and a line above the table shows it instead.
 std::optional<std::string> common_text(const Field& field, const SeriesList& rows) {
   if (field.title != "launches" && field.title != "tolerance") return std::nullopt;
   Legend unused;
@@ -206,7 +206,7 @@ class Rendering {
     page_.blank();
   }
 
-  /// It is printed at the beginning and at the end, so that every part of a long output shows it.
+  /// Printed at the beginning and at the end, so that it is visible in every part of a long output.
   void stamp() {
     if (comparison_.refused)
       line("REFUSED: fields differ that were not meant to. Nothing was compared.");
@@ -272,8 +272,9 @@ class Rendering {
     entries(lines, fields);
   }
 
-  /// Entries with their benchmark, problem and the parameters that differ between them, then the
-  /// fields, then the numbers of footnotes. Cells find their entry by Series::result, its place.
+  /// Prints entries with their benchmark, problem and the parameters that differ between them, then
+  /// the fields, then the numbers of footnotes. A cell finds its entry by Series::result, the index
+  /// of the entry.
   void entries(const std::vector<EntryLine>& lines, std::vector<Field> fields) {
     const Results no_results;
     FieldTable table;
@@ -334,7 +335,7 @@ class Rendering {
     return side.results().size() == 1 && settings && !settings->suite_file.empty();
   }
 
-  /// The command that decides, in a line that is never broken.
+  /// The command that decides, on a line that is never broken.
   void decision() {
     if (comparison_.fresh_base) {
       line(

@@ -17,8 +17,8 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// The id as its form makes it (make_id_form), with "*" for the values of `varied`; one that an id
-/// may omit is left out. `problem`: the text in the place of the problem.
+/// Fills in the form of the id (make_id_form), with "*" for the values of `varied`; those that an
+/// id may omit are left out. `problem`: the text for the problem.
 std::string fill_form(const Row& row, const std::vector<std::string>& varied,
                       const std::string& problem) {
   std::string id;
@@ -43,8 +43,8 @@ std::string fill_form(const Row& row, const std::vector<std::string>& varied,
   return id;
 }
 
-/// The id without the values of these parameters: "*" in their places. One that is written with its
-/// name is left out, as ids do at its usual value.
+/// The id with "*" in place of the values of these parameters. A parameter that is written with its
+/// name is left out, as ids do for its default value.
 std::string make_key(const Row& row, const std::vector<std::string>& varied) {
   if (varied.empty()) return row.id;
   const bool in_form = std::ranges::all_of(varied, [&](const std::string& name) {
@@ -97,7 +97,7 @@ Side::Side(std::string name, Results results, const Variation& vary) {
       KeyRows& rows = keys[make_key(row, vary.parameters)];
       const ResultEnvironment& environment = source.result.environment(row);
       const std::string key = environment.key();
-      // Each run counts its launches from zero; a side numbers the launches of all its runs.
+      // Each run counts its launches from zero, so a side renumbers the launches of all its runs.
       row.launch += first_launch;
       last_launch = std::max(last_launch, row.launch);
       rows.ids.insert(row.id);
@@ -127,8 +127,8 @@ Side::Side(std::string name, Results results, const Variation& vary) {
 
 namespace {
 
-/// The parameters of a row: those that say what the work is, with the problem, and those that say
-/// how it was done, but for the ones that vary.
+/// The parameters of a row, except those that vary, in two parts: those that define the work, with
+/// the problem; and those that say how it was done.
 struct RowParts {
   std::string work;
   std::map<std::string, std::string> system;
@@ -150,7 +150,7 @@ RowParts split_row(const Row& row, const Variation& vary) {
 
 using Rows = std::multimap<std::string, std::map<std::string, std::string>>;
 
-/// The measured rows of a side: their parameters of the system, by their work.
+/// The measured rows of a side: their system parameters, by their work.
 Rows rows_by_work(const Side& side, const Variation& vary) {
   Rows rows;
   for (const auto& [key, row] : side.rows())
@@ -161,8 +161,8 @@ Rows rows_by_work(const Side& side, const Variation& vary) {
   return rows;
 }
 
-/// The further values by which two rows of equal work differ. A value that one of them does not
-/// have cannot be chosen: no difference is then given.
+/// The other values in which two rows of equal work differ. If one of the rows lacks a value, it
+/// cannot be chosen, and nothing is returned.
 std::optional<MorePairs> difference(const std::map<std::string, std::string>& base,
                                     const std::map<std::string, std::string>& updated) {
   MorePairs values;

@@ -17,14 +17,15 @@ struct SideRow {
   Launches launches;               ///< those in the first environment
   const RunHeader* run = nullptr;  ///< of the result with these launches
   const ResultEnvironment* environment = nullptr;
-  std::size_t environments = 1;  ///< number in which it ran; with several there is no single result
+  std::size_t environments = 1;  ///< the number of its environments; with several there is no
+                                 ///< single result
   std::size_t variants = 1;      ///< number of ids with this key
 
   const Row& row() const { return launches.first(); }
   bool measured() const { return launches.status == "ok" && !launches.published; }
 };
 
-/// Keeps of each row what a comparison reads.
+/// Keeps the parts of each row that a comparison reads.
 bool keep_for_comparison(Row& row, std::string_view text, const RunResult& head);
 
 struct SideSummary {
@@ -42,7 +43,7 @@ class Side {
   };
 
   Side(std::string name, Results results, const Variation& vary);
-  // Rows point into the results; moving a side does not move these.
+  // Rows point into the results; moving a side does not move the results.
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
   Side(Side&&) = default;
@@ -63,14 +64,15 @@ class Side {
   std::map<std::string, SideRow> rows_;
 };
 
-/// Values of further parameters of the system, by which rows of the two sides do the same work.
+/// Further values of system parameters that make rows of the two sides do the same work.
 struct MorePairs {
   std::vector<std::string> names{};          ///< the parameters
   std::vector<std::string> base{}, updated;  ///< "NAME=VALUE", to add to each side
   std::size_t rows = 0;                      ///< number of measured rows that they pair
 };
 
-/// The choices that pair more measured rows than `vary` does, at most three, the most rows first.
+/// The choices that pair more measured rows than `vary` does: at most three, beginning with the
+/// most rows.
 std::vector<MorePairs> find_more_pairs(const Side& base, const Side& updated,
                                        const Variation& vary);
 

@@ -25,7 +25,7 @@ ValuesOfRows values_of_rows(const Results& results) {
   return values;
 }
 
-/// Refuses a parameter or a value that no row has, or values that no row has together.
+/// Refuses a parameter or a value that no row has, and values that no single row has together.
 void check_selection(const Selection& selection, const ValuesOfRows& known,
                      const Results& results) {
   std::vector<std::string> names;
@@ -46,7 +46,7 @@ void check_selection(const Selection& selection, const ValuesOfRows& known,
                                  selection.flag(), selection.text()));
 }
 
-/// True if a parameter says how the work was done, not what it is; the rows tell.
+/// True if a parameter says how the work was done, and does not define it, according to the rows.
 bool is_of_system(const std::string& name, const Results& results) {
   return std::ranges::any_of(results, [&](const NamedResult& result) {
     return std::ranges::any_of(result.rows(), [&](const Row& row) {
@@ -55,8 +55,8 @@ bool is_of_system(const std::string& name, const Results& results) {
   });
 }
 
-/// True if the ranks of every chosen row that has several share its problem: their number then says
-/// how the work was done.
+/// True if in every chosen row with several ranks, the ranks share its problem: their number then
+/// says how the work was done.
 bool ranks_share(const Results& results, const Selection& base, const Selection& updated) {
   return std::ranges::all_of(results, [&](const NamedResult& result) {
     return std::ranges::all_of(result.rows(), [&](const Row& row) {

@@ -1,6 +1,5 @@
 #pragma once
-// The settings that are meant to differ between the sides of a comparison, and the two sides of one
-// result.
+// The settings that may differ between the sides of a comparison, and the two sides of one result.
 
 #include <map>
 #include <string>
@@ -12,11 +11,11 @@ namespace assay {
 
 struct Variation {
   std::string name;  ///< as documents show it
-  /// The parameters in which the rows of a pair differ; empty where rows are paired by their ids.
+  /// The parameters in which the rows of a pair differ; empty if rows are paired by their ids.
   std::vector<std::string> parameters{};
-  /// True if a side may load libraries, and have settings, that the other does not have.
+  /// True if a side may have libraries and settings that the other side lacks.
   bool other_libraries = false;
-  std::string note{};  ///< a caveat of such a comparison, or ""
+  std::string note{};  ///< a caveat for such a comparison, or ""
 
   Variation() = default;
   /// A value of --vary: software, hardware, precision, backend or nothing.
@@ -40,13 +39,13 @@ class Selection {
 };
 
 /// The parameters in which the selections differ. InputError for a parameter or a value that no row
-/// of the results has, for a selection without a row, and where the selections are equal.
+/// of the results has, for a selection without a row, and if the selections are equal.
 Variation find_variation(const Selection& base, const Selection& updated, const Results& results);
 
-/// The results with the rows of a selection alone.
+/// The results with only the rows of a selection.
 Results select_rows(Results results, const Selection& selection);
-/// The results with the rows that match --filter as of filter_series() (analysis/table/table.hpp);
-/// all of them without clauses.
+/// The results with only the rows that match --filter, as in filter_series()
+/// (analysis/table/table.hpp); without clauses all of them.
 Results filter_rows(Results results, const std::vector<std::string>& clauses);
 
 }  // namespace assay

@@ -14,10 +14,11 @@ namespace assay {
 
 namespace {
 
-/// p is a ratio of counts: its rounding must not decide what 3 launches against 3 can show.
+/// p is a ratio of counts; its rounding must not decide whether 3 launches against 3 can show a
+/// change.
 bool shows(double p, double limit) { return p <= limit * (1 + 1e-9); }
 
-/// The tolerance is a band that is the same when the sides are exchanged.
+/// The tolerance is a band that does not change if the sides are exchanged.
 bool is_tolerated(double ratio, double tolerance) {
   return ratio <= 1 + tolerance && ratio >= 1 / (1 + tolerance);
 }
@@ -27,8 +28,8 @@ bool is_tolerated(const LaunchComparison& launches, double tolerance) {
          is_tolerated(launches.interval->high, tolerance);
 }
 
-/// The whole interval must be outside of the tolerance. If the estimate were enough, a change at
-/// the limit would be reported in half of the comparisons.
+/// The whole interval must be outside of the tolerance. If the estimate alone decided, a change of
+/// exactly the limit would be reported in half of the comparisons.
 bool is_slower(const LaunchComparison& launches, double tolerance) {
   return launches.interval && launches.interval->low > 1 + tolerance;
 }
@@ -37,8 +38,9 @@ bool is_faster(const LaunchComparison& launches, double tolerance) {
   return launches.interval && launches.interval->high < 1 / (1 + tolerance);
 }
 
-/// Why the launches do not show whether the change is tolerated, and how many launches would, if
-/// the ratio is as estimated: the interval narrows with the square root of their number.
+/// Why the launches do not show whether the change is within the tolerance, and how many launches
+/// would show it if the ratio is as estimated. The interval narrows with the square root of their
+/// number.
 std::string explain_undecided(const LaunchComparison& launches, double tolerance) {
   if (!launches.interval)
     return fmt::format("{} + {} launches are too few for a 95 % interval: run {} + {}",
@@ -51,7 +53,7 @@ std::string explain_undecided(const LaunchComparison& launches, double tolerance
                   room > 0 ? "is wider than the tolerance" : "contains a limit of the tolerance");
   const double least = std::min(launches.n_base, launches.n_new);
   const double wanted = std::ceil(std::max(least + 1, least * half / room * half / room));
-  // NaN where the estimate is the limit itself.
+  // NaN if the estimate is the limit itself.
   return wanted <= 1000 ? fmt::format("{}; about {:.0f} + {:.0f} launches would decide", exceeds,
                                       wanted, wanted)
                         : exceeds + "; use a quieter machine or another tolerance";
@@ -107,7 +109,7 @@ namespace {
 /// The trimmed mean of the logarithms of a side, and its squared standard error.
 struct Trimmed {
   double mean = 0, error_squared = 0;
-  double degrees = 0;  ///< launches that are left, minus 1
+  double degrees = 0;  ///< number of launches that are left, minus 1
 };
 
 Trimmed trim_times(std::span<const double> times) {

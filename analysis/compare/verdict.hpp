@@ -28,17 +28,17 @@ inline const NameTable<Verdict> compare_verdicts({"faster", "slower", "same", "i
 
 struct Judgement {
   Verdict verdict = Verdict::inconclusive;
-  bool detected = false;            ///< a change is significant, inside the tolerance or not
+  bool detected = false;            ///< a change is significant, inside the tolerance or outside
   bool needs_confirmation = false;  ///< flagged, but without fresh launches
   std::string reason;               ///< why it is inconclusive, and what would resolve it
 };
 
 /// True if the row may have changed: the interval is not inside the tolerance, and p <= screen_p or
 /// the ratio is outside of a positive tolerance. (A single slow launch of five can hide a change
-/// from p. The screen decides nothing, so flagging too many rows costs fresh launches only.)
+/// from p. The screen only flags rows, so flagging too many costs nothing but fresh launches.)
 bool is_flagged(const LaunchComparison& screen, double tolerance);
 
-/// The verdict on a row that has no launches but those of the screen.
+/// The verdict on a row that has only the launches of the screen.
 Judgement judge_screen(const LaunchComparison& screen, double tolerance);
 
 /// The verdict on a flagged row by its fresh launches (compare_fresh). Slower and faster need the
@@ -56,11 +56,11 @@ inline constexpr double trimmed_part = 0.2;
 double compute_trimmed_welch_p(std::span<const double> base, std::span<const double> updated);
 
 /// compare_launches with the larger of its p and compute_trimmed_welch_p: the test of the fresh
-/// launches of a flagged row. The rank sum is exact for any distribution where nothing changed and
-/// the launches of both sides are exchangeable. If one side spreads more, it rejects 3 to 7 times
-/// too often at small rates; a studentised permutation of the rank statistic (Neubert & Brunner
-/// 2007) still 2 to 3 times too often. Welch's test is near its rate for any spreads. The larger p
-/// keeps the rate where either test keeps it.
+/// launches of a flagged row. The rank sum is exact for any distribution if nothing changed and the
+/// launches of both sides are exchangeable. If one side has a larger spread, it rejects 3 to 7
+/// times too often at small rates; a studentised permutation of the rank statistic (Neubert &
+/// Brunner 2007) still rejects 2 to 3 times too often. Welch's test is near its rate for any
+/// spreads. The larger p keeps the rate if either test keeps it.
 LaunchComparison compare_fresh(std::span<const double> base, std::span<const double> updated,
                                double confidence);
 

@@ -68,7 +68,7 @@ std::optional<Ensemble> read_ensemble(const RunResult& result, const std::string
 }
 
 const Row* find_row(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung) {
-  const Row* last = nullptr;  // the last one: a resumed run may have repeated it
+  const Row* last = nullptr;  // the last one, because a resumed run may have repeated it
   for (const Row& row : rows)
     if (row.launch == member &&
         row.number("epochs") ==
@@ -88,7 +88,8 @@ std::optional<RankedMember> make_ranked_member(const Row& row, int rung, double 
 }
 
 bool is_better(const RankedMember& a, const RankedMember& b) {
-  // After as many epochs as the first to reach the target needed, the others were below it.
+  // Of members that reached the target, the one with the fewest epochs is the best: after as many
+  // epochs, the others were still below the target.
   const auto key = [](const RankedMember& member) {
     return std::tuple(!member.reached, member.reached ? member.epochs : -member.rung,
                       -member.quality, member.member);
@@ -100,7 +101,8 @@ std::vector<int> next_members(const Ensemble& ensemble, const std::vector<Row>& 
   const EnsembleRung& now = ensemble.rungs.at(static_cast<std::size_t>(rung));
   std::vector<RankedMember> verified;
   for (const int member : now.members)
-    for (int last = rung; last >= 0; --last)  // one that has reached the target trains no further
+    for (int last = rung; last >= 0; --last)  // a member that has reached the target is not trained
+                                              // further
       if (const Row* const row = find_row(ensemble, rows, member, last)) {
         if (const auto end = make_ranked_member(*row, last, ensemble.target);
             end && (last == rung || end->reached))
@@ -183,7 +185,7 @@ EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows
     std::vector<UnrankedMember> unverified;
     for (const int member : ensemble.rungs[static_cast<std::size_t>(rung)].members) {
       const auto before = ends.find(member);
-      if (before != ends.end() && before->second.reached) continue;  // it trains no further
+      if (before != ends.end() && before->second.reached) continue;  // it is not trained further
       const Row* const row = find_row(ensemble, rows, member, rung);
       if (auto end =
               row == nullptr ? std::nullopt : make_ranked_member(*row, rung, ensemble.target)) {

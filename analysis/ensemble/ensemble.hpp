@@ -1,8 +1,8 @@
 #pragma once
 // An ensemble: trainings of one network (its members) with values drawn from a search space,
-// started by `assay run --ensemble` in one allocation. It stands in its result file as
-// run.ensemble; each rung of a member is a row, whose launch is the member's number and whose
-// epochs are the rung's.
+// started by `assay run --ensemble` in one allocation. Its result file has it as run.ensemble. Each
+// rung of a member is a row; the launch of the row is the member's number, and its epochs are those
+// of the rung.
 
 #include <cstdint>
 #include <map>
@@ -27,13 +27,13 @@ struct MemberRun {
   double started_unix_s = 0, ended_unix_s = 0;
   std::string host{};
   int slot = 0;           ///< of the host
-  std::string missing{};  ///< why it has left no result, or ""
+  std::string missing{};  ///< why it left no result, or ""
 };
 
-/// A verified member: its last verified rung, and the quality that it has reached there.
+/// A verified member: its last verified rung, and the quality that it reached there.
 struct RankedMember {
   int member = 0, rung = 0;
-  std::int64_t epochs = 0;  ///< that it has trained
+  std::int64_t epochs = 0;  ///< epochs that it has trained
   double quality = 0;
   bool reached = false;  ///< the target
   double seconds = 0;    ///< of the training, as in the row's epochs
@@ -50,8 +50,8 @@ struct EnsembleSummary {
   std::string quality{};  ///< "accuracy", "correlation", "iou"; "": no member is verified
   std::vector<RankedMember> ranking{};
   std::vector<UnrankedMember> unranked{};  ///< without a place
-  /// Ranked members that went on, but have no verified result in the next rung: they keep the place
-  /// of the rung before it.
+  /// Ranked members that went on but have no verified result in the next rung. They keep the place
+  /// of their last verified rung.
   std::vector<UnrankedMember> stopped{};
   std::vector<int> incomplete{};  ///< rungs in which a member has no verified result
   int reached = 0;                ///< members that have reached the target
@@ -67,7 +67,7 @@ struct Ensemble {
   nlohmann::json space{};                                   ///< as in the suite
   std::vector<std::map<std::string, std::string>> draws{};  ///< by member
   int slots = 0, threads = 1;                               ///< of all nodes; of a member
-  int sessions = 1;                                         ///< above 1: it was resumed
+  int sessions = 1;                                         ///< above 1: the run was resumed
   std::vector<EnsembleRung> rungs{};
   std::vector<MemberRun> runs{};
   EnsembleSummary summary{};
@@ -81,29 +81,30 @@ MemberRun member_run(const nlohmann::json& document);
 
 /// Name of the field of "run".
 inline constexpr const char* ensemble_field = "ensemble";
-/// The ensemble of a result; nothing if it has none. InputError, naming `file`, if it does not
-/// follow from the rows (expect_ensemble).
+/// The ensemble of a result; nothing if it has none. InputError, naming `file`, if the ensemble
+/// does not follow from the rows (expect_ensemble).
 std::optional<Ensemble> read_ensemble(const RunResult& result, const std::string& file);
 
 /// The row of a member in a rung; null if there is none.
 const Row* find_row(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung);
 /// The rank that a row gives its member. A row that is not verified gives none.
 std::optional<RankedMember> make_ranked_member(const Row& row, int rung, double target);
-/// True if `a` is better: the target in fewer epochs, else the later rung, then the quality, then
-/// the smaller number. Seconds do not count: equal seeds give equal rankings.
+/// True if `a` is better: it reached the target in fewer epochs, else in the later rung, else with
+/// the better quality, else by the smaller number. Seconds do not count, so equal seeds give equal
+/// rankings.
 bool is_better(const RankedMember& a, const RankedMember& b);
 /// The members of the next rung: the best 1/factor of those of the rung `rung`, at least one. Empty
-/// if none of them has anything left to train.
+/// if none of them can be trained further.
 std::vector<int> next_members(const Ensemble& ensemble, const std::vector<Row>& rows, int rung);
 /// "diverged", "crashed (exit 139)": the state of a row that is not verified.
 std::string find_state(const Row& row);
 /// Ranks the members, and counts them.
 EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows);
 
-/// Checks run.ensemble against the rows by properties, written apart from summarise(): each member
-/// stands once, in an order in which no better one is behind a worse one; a rung has the best of
-/// the one before it; rows have the values that were drawn for them; the hours contain every
-/// member's time stamps. InputError with the JSON pointer.
+/// Checks properties of run.ensemble against the rows, independently of summarise(): each member
+/// occurs once, and none is behind a worse one; a rung has the best members of the previous rung;
+/// rows have the values that were drawn for them; the hours contain every member's time stamps.
+/// InputError with the JSON pointer.
 void expect_ensemble(const Ensemble& ensemble, const RunResult& result, const std::string& file);
 
 /// The state and reason of a member without a verified result in a rung. `row`: its row there, or

@@ -86,7 +86,7 @@ class EnsembleCheck {
     return -1;
   }
 
-  /// A row is of a member in a rung, with the values that were drawn for it.
+  /// A row belongs to a member in a rung, and has the values that were drawn for it.
   void check_row(const Row& row, std::size_t index) {
     const std::string place = fmt::format(", row {}", index);
     const int rung = find_rung(row);
@@ -127,7 +127,7 @@ class EnsembleCheck {
   }
   bool has_target(const Row* row) const { return quality_in(row).value_or(-1) >= ensemble_.target; }
 
-  /// Each member stands once, as its last row says.
+  /// Each member occurs once, with the values of its last row.
   void check_places() {
     std::set<int> seen;
     std::int64_t reached = 0;
@@ -169,7 +169,7 @@ class EnsembleCheck {
     return std::ranges::count(ensemble_.rungs[static_cast<std::size_t>(rung)].members, member) > 0;
   }
 
-  /// The state and reason of a member in a rung are those of its row or process.
+  /// The state and reason of a member in a rung match its row or process.
   void expect_unverified(const UnrankedMember& claim, const std::string& place) const {
     require(claim.rung >= 0 && claim.rung < std::ssize(ensemble_.rungs) &&
                 is_in_rung(claim.member, claim.rung),
@@ -189,7 +189,7 @@ class EnsembleCheck {
             "its reason is not that of the run");
   }
 
-  /// A ranked member without a verified result in a rung that it entered is reported as such.
+  /// If a ranked member lacks a verified result in a rung that it entered, it is reported so.
   void check_stopped() const {
     const EnsembleSummary& summary = ensemble_.summary;
     std::set<int> incomplete, seen;
@@ -208,7 +208,7 @@ class EnsembleCheck {
             "/summary/incomplete", "these are not the rungs with a member that is not verified");
   }
 
-  /// A member stands with its last rung, unless it has reached the target or has stopped.
+  /// The entry of a member is its last rung, unless it has reached the target or has stopped.
   void expect_last(int member, int rung, bool reached, const std::string& place) const {
     for (int later = rung + 1; later < std::ssize(ensemble_.rungs); ++later) {
       const bool stopped =
@@ -221,7 +221,7 @@ class EnsembleCheck {
     }
   }
 
-  /// True if `a` must not stand behind `b`.
+  /// True if `a` must not be behind `b`.
   static bool precedes(const RankedMember& a, const RankedMember& b) {
     if (a.reached != b.reached) return a.reached;
     if (a.reached && a.epochs != b.epochs) return a.epochs < b.epochs;
@@ -238,7 +238,7 @@ class EnsembleCheck {
                           ranking[i - 1].member));
   }
 
-  /// A rung has the best members of the one before it.
+  /// A rung has the best members of the previous rung.
   void check_promotion(std::size_t rung) const {
     const std::vector<int>&before = ensemble_.rungs[rung - 1].members,
           &chosen = ensemble_.rungs[rung].members;
@@ -269,7 +269,8 @@ class EnsembleCheck {
             fmt::format("member {} was chosen before the better member {}", in.member, out.member));
   }
 
-  /// Processes of members: on slots of their own, once in a session, each with a row or a reason.
+  /// Processes of members: at most one at a time on a slot, each once in a session, and each with a
+  /// row or a reason.
   void check_runs() const {
     require(result_.run.resumed.value_or(0) == ensemble_.sessions - 1, "/sessions",
             fmt::format("found {}, but the run was resumed {} times", ensemble_.sessions,
@@ -294,8 +295,8 @@ class EnsembleCheck {
             place, fmt::format("member {} ran in its slot at the same time", other->member));
       of_slots[{run.host, run.slot}].push_back(&run);
     }
-    if (ensemble_.sessions > 1) return;  // killed processes stand nowhere
-    // Slots are taken in turn: as many as there are, or one for each run.
+    if (ensemble_.sessions > 1) return;  // killed processes are not recorded
+    // Slots are used in turn, so all of them are used, or one for each run.
     const std::int64_t slots = std::ssize(of_slots),
                        expected =
                            std::min<std::int64_t>(ensemble_.slots, std::ssize(ensemble_.runs));

@@ -46,7 +46,7 @@ std::string states_text(const std::vector<UnrankedMember>& members) {
   return join(parts, ", ");
 }
 
-/// "timed out: killed after 4 s", and the reason alone for a member without a row.
+/// "timed out: killed after 4 s"; for a member without a row only the reason.
 std::string explain(const UnrankedMember& member) {
   return member.state == "missing" ? member.reason : member.state + ": " + member.reason;
 }

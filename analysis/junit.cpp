@@ -23,7 +23,7 @@ std::string legal_in_xml(const std::string& text) {
 }
 
 void set_attribute(ptree& element, const char* name, const std::string& value) {
-  // put() splits the path at dots, not the value.
+  // put() splits paths at dots, but not values.
   element.put(fmt::format("<xmlattr>.{}", name), legal_in_xml(value));
 }
 

@@ -13,8 +13,8 @@ class JunitSuite final {
  public:
   explicit JunitSuite(std::string name) : name_(std::move(name)) {}
 
-  /// `outcome`: failure, error or skipped, else it passed. `type` and `reason` are for failures and
-  /// errors; `reason` alone for what is skipped.
+  /// `outcome`: failure, error or skipped; other testcases passed. `type` and `reason` are for
+  /// failures and errors; skipped testcases have only `reason`.
   void add(const std::string& test, const std::string& outcome, const std::string& type,
            const std::string& reason);
   /// A fact about all tests of the suite.

@@ -39,7 +39,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// A number with its unit and its mark, or a range of two: "1.23 ms!", "789 .. 801 ns", "0.98".
 struct PrintedNumber {
-  Texts numbers{}, units{};  ///< of a range two; units: "" where there is none
+  Texts numbers{}, units{};  ///< one, or two for a range; units: "" if there is none
   std::string mark{};
 };
 
@@ -98,11 +98,11 @@ std::optional<PrintedNumber> parse_number_text(std::string_view text) {
   return quantity;
 }
 
-/// A column of which every cell is a quantity, or empty.
+/// A column in which every cell is a quantity or empty.
 struct NumberColumn {
   std::vector<std::optional<PrintedNumber>> cells{};
   std::string unit{};        ///< of all numbers after in_one_unit()
-  std::size_t decimals = 0;  ///< most digits behind a point
+  std::size_t decimals = 0;  ///< most digits after a decimal point
 };
 
 bool is_empty(const std::string& cell) { return cell.empty() || cell == "-"; }
@@ -120,7 +120,7 @@ std::optional<NumberColumn> parse_column(const Table& table, std::size_t column)
   return any ? std::optional(parsed) : std::nullopt;
 }
 
-/// The longest common end of all texts.
+/// The longest common suffix of all texts.
 std::string common_end(const Texts& texts) {
   std::string end = texts.front();
   for (const std::string& text : texts) {
@@ -148,7 +148,7 @@ std::string shift_point(const std::string& number, int power) {
     digits.insert(0, 1, '0');
     point = 1;
   }
-  // Zeros that the shift has put before the first digit of the number.
+  // Leading zeros that the shift has added.
   while (point > 1 && digits[0] == '0') {
     digits.erase(0, 1);
     --point;
@@ -157,8 +157,8 @@ std::string shift_point(const std::string& number, int power) {
   return (sign ? number.substr(0, 1) : "") + digits;
 }
 
-/// Gives all numbers the most frequent unit, of equal ones the largest. False where the units are
-/// not of one kind.
+/// Converts all numbers to the most frequent unit; of equally frequent units to the largest. False
+/// if the units are of different kinds.
 bool in_one_unit(NumberColumn& column) {
   std::map<std::string, std::size_t> counts;
   for (const auto& cell : column.cells)
@@ -189,7 +189,7 @@ bool in_one_unit(NumberColumn& column) {
   return true;
 }
 
-/// Room for the digits behind the point that a number lacks.
+/// Space for the decimal digits that a number lacks.
 std::string room(const std::string& number, std::size_t decimals) {
   const std::size_t point = number.find('.');
   const std::size_t own = point == std::string::npos ? 0 : number.size() - point - 1;
@@ -210,7 +210,7 @@ std::string latex_cell(const PrintedNumber& quantity, std::size_t decimals) {
                                : text + fmt::format("\\rlap{{{}}}", latex_text(quantity.mark));
 }
 
-/// A column as LaTeX: its head and its cells; nothing in a cell where its line has none.
+/// A column as LaTeX: its head and its cells. A cell is empty if its line has none.
 struct LatexColumn {
   std::string head{};
   Texts cells{};
@@ -233,7 +233,7 @@ LatexColumn make_column(const Table& table, std::size_t at) {
   return latex;
 }
 
-/// LaTeX source of a character that has a meaning of its own in LaTeX; "" of others.
+/// The LaTeX source of a character with a special meaning in LaTeX; "" for others.
 std::string_view latex_character(std::string_view character) {
   static const std::map<std::string_view, std::string_view> characters{
       {"%", "\\%"},

@@ -25,14 +25,14 @@ bool is_result(const fs::path& file) {
   return document.is_object() && read_field(document, "schema").starts_with("assay-result/");
 }
 
-/// True if this is the name of a shipped baseline, and no file has that name.
+/// True if this is the name of a shipped baseline, and no file has this name.
 bool is_baseline(const std::string& name) {
   const std::vector<std::string> names = baseline_names();
   return !fs::exists(name) && std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// True if this is the folder of a run that has not ended. Its files have the form of results,
-/// but are not results: rows of ceilings, parts of rows that are to come.
+/// True if this is the folder of an unfinished run. Its files look like results, but are only rows
+/// of ceilings and parts of later rows.
 bool is_unfinished_run(const fs::path& folder) {
   return fs::exists(folder / "journal.jsonl") && !fs::exists(folder / "result.json");
 }
@@ -49,11 +49,11 @@ std::vector<fs::path> list_files(const fs::path& name) {
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry);
        next_entry(entry)) {
-    // `assay collect` leaves a hidden folder that it has not finished.
+    // `assay collect` leaves a hidden folder while it is unfinished.
     const bool hidden = entry->path().filename().string().starts_with(".");
     if (entry->is_directory() && !hidden && fs::exists(entry->path() / "result.json")) {
       files.push_back(entry->path() / "result.json");
-      entry.disable_recursion_pending();  // its plans are not results
+      entry.disable_recursion_pending();  // the plans in it are not results
     } else if (entry->is_directory() && (hidden || is_unfinished_run(entry->path()))) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file() && entry->path().extension() == ".json" &&
@@ -71,7 +71,7 @@ std::vector<fs::path> list_files(const fs::path& name) {
 }
 
 struct NamedFile {
-  std::string name;  ///< of the result, unless it is the only one
+  std::string name;  ///< name of the result, unless it is the only one
   fs::path file;
 };
 
@@ -145,7 +145,7 @@ std::vector<fs::path> result_files(const std::vector<std::string>& names) {
 
 Results load_results(const std::vector<std::string>& names) {
   return load_results(names, [](Row& row, std::string_view, const RunResult&) {
-    row.samples_s = {};  // most of a file; checked, they are summarized in time_s
+    row.samples_s = {};  // most of a file; after the check, time_s summarises them
     return true;
   });
 }
@@ -154,7 +154,7 @@ Results load_results(const std::vector<std::string>& names, const KeepRow& keep)
   const std::vector<NamedFile> files = name_files(names);
   Results read(files.size()), results;
   const auto threads = static_cast<std::size_t>(processors());
-  // One file for each thread, or all threads for one file.
+  // One thread for each file, or all threads for one file.
   const std::size_t each = files.size() >= threads ? 1 : threads;
   parallel_for(files.size(), each == 1 ? threads : 1, [&](std::size_t i) {
     read[i] = {files[i].name, read_result_rows(files[i].file, keep, each)};

@@ -43,7 +43,8 @@ FloatFormat float_format(Precision precision) {
   const int exponent = static_cast<int>(size_of(type)) * 8 - stored_significand;
   const int significand = precision == Precision::tf32 ? tf32_significand : stored_significand;
   const int bias = (1 << (exponent - 1)) - 1;
-  const double largest = type == DataType::fp8_e4m3  // which has numbers where others have infinity
+  const double largest = type == DataType::fp8_e4m3  // which has numbers where other formats have
+                                                     // infinity
                              ? round_to(type, std::numeric_limits<double>::max())
                              : std::ldexp(2.0 - std::ldexp(1.0, 1 - significand), bias);
   return {significand, exponent, std::ldexp(1.0, 1 - bias), largest, std::ldexp(1.0, -significand)};

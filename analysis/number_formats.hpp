@@ -7,10 +7,11 @@
 
 namespace assay {
 
-/// A binary floating-point format of IEEE 754's kind. Derived from bits and unit roundoff alone.
+/// A binary floating-point format like those of IEEE 754. It is derived only from the number of
+/// bits and the unit roundoff.
 struct FloatFormat {
-  int significand_bits;      ///< with the implicit one: p, where the unit roundoff is 2^-p
-  int exponent_bits;         ///< the bits that sign and stored significand leave
+  int significand_bits;      ///< including the implicit one: p, where the unit roundoff is 2^-p
+  int exponent_bits;         ///< the bits other than sign and stored significand
   double smallest, largest;  ///< normal numbers, by magnitude
   double roundoff;           ///< largest relative error of rounding to nearest
 };

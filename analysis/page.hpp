@@ -1,6 +1,6 @@
 #pragma once
-// Text of a command for people: lines, headings, lists, tables, and the notes that explain them, on
-// a terminal, as Markdown or as LaTeX. All of it may be of files that others wrote.
+// The text output of a command: lines, headings, lists, tables, and the notes that explain them, on
+// a terminal, as Markdown or as LaTeX. Any of it may come from files that others wrote.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Records that a command writes for other programs, as JSON or, these fields alone, as CSV.
+/// Records that a command writes for other programs, as JSON or, only these fields, as CSV.
 struct RecordList {
   std::vector<std::string> fields;
   std::vector<nlohmann::json> records;
@@ -31,14 +31,14 @@ class Page {
   /// Text that is already safe, and has its line breaks.
   void add(const std::string& text) { text_ += text; }
   void blank() { add("\n"); }
-  /// A blank line where Markdown or LaTeX needs one to end a paragraph.
+  /// A blank line if Markdown or LaTeX needs one to end a paragraph.
   void gap() { add(markdown_ || latex_ ? "\n" : ""); }
-  /// A line of a paragraph, which ends there unless there is `more`. A terminal has lines of
-  /// table_width.
+  /// A line of a paragraph, which ends there unless there is `more`. On a terminal, lines are
+  /// table_width wide.
   void line(const std::string& text, bool more = false);
   /// A line that is never broken.
   void statement(const std::string& text) { add(safe(text) + "\n"); }
-  /// The same of what is for the reader of the output: a comment in LaTeX.
+  /// The same for text to the reader of the output: a comment in LaTeX.
   void remark(const std::string& text) { add((latex_ ? "% " + visible(text) : safe(text)) + "\n"); }
   /// The title of one of several parts.
   void title(const std::string& text);
@@ -55,7 +55,7 @@ class Page {
     blank();
     this->notes(notes);
   }
-  /// A table below a blank line, where the page does not begin with it; nothing without lines.
+  /// A table below a blank line, unless the page begins with the table; nothing without lines.
   void part(const Table& table);
   void note(const std::string& text);
   void notes(const std::vector<std::string>& texts);

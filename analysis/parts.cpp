@@ -52,7 +52,7 @@ void add_parts(NamedResult named, Results& results) {
   run.erase("gathered");
   struct GatheredPart {
     RunResult* result;
-    std::size_t environment, bracket;  ///< the first of the part in the gathered result
+    std::size_t environment, bracket;  ///< first index of the part in the gathered result
   };
   std::vector<GatheredPart> parts;
   std::vector<std::size_t> part_by_environment;  // by environment
@@ -61,7 +61,7 @@ void add_parts(NamedResult named, Results& results) {
   for (const GatheredRun& entry : gathered) {
     json own = run;
     own.update(entry.own_fields);
-    run.erase("missing_nodes");  // once: it is about all of them
+    run.erase("missing_nodes");  // once, because it concerns all of them
     const std::string host = entry.hosts.empty() ? "no host" : entry.hosts.front();
     NamedResult& part = results.emplace_back(
         NamedResult{fmt::format("{} ({})", named.name, host),

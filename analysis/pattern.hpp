@@ -18,7 +18,7 @@ class TextPattern {
   /// Matches everything.
   TextPattern() = default;
   /// `what` ("--filter '('") names the expression in messages. InputError for an invalid
-  /// expression. RE2 does not support back-references and look-ahead, which ECMAScript has: they
+  /// expression. RE2 does not support ECMAScript's back-references and look-ahead, because they
   /// need more than linear time.
   TextPattern(const std::string& text, const std::string& what);
   /// True if any part of the text matches.

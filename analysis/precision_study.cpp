@@ -20,7 +20,7 @@ namespace {
 
 const std::string reference = "fp32";
 
-/// A field of executed that all launches agree in, else "".
+/// A field of "executed" if all launches agree in it, else "".
 std::string execution(const Series& series, std::string RowExecution::*field) {
   std::set<std::string> values;
   for (const Row& row : series.rows) values.insert(row.execution ? (*row.execution).*field : "");
@@ -37,14 +37,14 @@ std::string name_compute(const Series& series, const std::string& precision_name
   return compute_type.empty() && shown_by_errors ? precision_name : compute_type;
 }
 
-/// Bytes of an element of a precision; nothing where that is no type of storage.
+/// Bytes of an element of a precision; nothing if it is not a storage type.
 std::optional<double> element_bytes(const std::string& precision) {
   for (const DataType type : {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16})
     if (precision == name(type)) return static_cast<double>(size_of(type));
   return std::nullopt;
 }
 
-/// Equal for the same work in any precision; "" where a message's elements are not known.
+/// Equal for the same work in any precision; "" if the number of elements of a message is unknown.
 std::string work_key(const Series& series) {
   const Row& row = series.first();
   const std::string where =
@@ -59,7 +59,7 @@ std::string work_key(const Series& series) {
                      parameters_but(series, {"precision", "algorithm", "problem", "bytes"}));
 }
 
-/// fp32's number over the row's, of each launch that has both.
+/// fp32's number over the row's, for each launch that both have.
 template <class Number>
 std::optional<RatioToFp32> pair_with_fp32(const Series& fp32, const Series& series,
                                           const Number& number) {
@@ -82,7 +82,7 @@ std::optional<RatioToFp32> pair_with_fp32(const Series& fp32, const Series& seri
   return result;
 }
 
-/// Published numbers have no launches: their ratio is the one that Baseline allows.
+/// Published numbers have no launches, so their ratio is the one that Baseline permits.
 void beside_published(PrecisionRow& row) {
   Row same = row.series->first();
   same.parameters["precision"] = reference;
@@ -107,7 +107,7 @@ void beside_measured(PrecisionRow& row) {
     return;
   }
   row.speedup = pair_with_fp32(fp32, series, [](const Row& launch) { return launch.median(); });
-  // Joules of other counters are of other things.
+  // Joules of different counters measure different things.
   if (compute_energy(series) && energy_domains(series) == energy_domains(fp32))
     row.energy =
         pair_with_fp32(fp32, series, [](const Row& launch) { return launch.energy_j.value_or(0); });
@@ -120,7 +120,7 @@ void beside_measured(PrecisionRow& row) {
                            by_count(pairs, "has", "have"));
 }
 
-/// Why a group has no fp32 to set its rows beside.
+/// Why a group has no fp32 row for comparison.
 std::string why_no_reference(const PrecisionGroup& group) {
   for (const PrecisionRow& row : group) {
     if (row.series->parameter("precision") != reference) continue;

@@ -14,7 +14,7 @@ double speedup(double first_s, double second_s);
 /// The speedup of A over B, from "time of A / time of B".
 double compute_speedup(double time_ratio);
 Interval compute_speedup(const Interval& time_ratio);
-/// Nothing where the ratio is unknown or not above 0.
+/// Nothing if the ratio is unknown or not above 0.
 std::optional<double> compute_speedup(const std::optional<double>& time_ratio);
 std::optional<Interval> compute_speedup(const std::optional<Interval>& time_ratio);
 

@@ -27,8 +27,8 @@ bool is_variable(const std::string& name) {
                              [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
 }
 
-/// The library of the row's allocator, by the name under which its process had loaded it; "" for
-/// the system's.
+/// The library of the row's allocator, under the name with which its process loaded it; "" for the
+/// system's allocator.
 std::string find_preload(const Row& row, const std::string& recorded) {
   const Words names = allocator_libraries(row.parameter("allocator"));
   for (std::string file : split(recorded, ':')) {
@@ -38,7 +38,7 @@ std::string find_preload(const Row& row, const std::string& recorded) {
   return names.empty() ? "" : names.front();
 }
 
-/// True if a launcher sets the variable for its job, by its own flags.
+/// True if a launcher sets the variable for its job through its own flags.
 bool is_of_launcher(const std::string& name) {
   return std::ranges::any_of(std::array{"SLURM_", "PALS_", "PMI_"},
                              [&](const char* prefix) { return name.starts_with(prefix); });
@@ -66,7 +66,7 @@ Words environment_words(const ResultEnvironment& environment, const Row& row) {
   return words;
 }
 
-/// The flag of a parameter. Files keep the old name of one.
+/// The flag of a parameter; one parameter has an old name in files.
 std::string name_flag(std::string parameter) {
   if (parameter == "inside") parameter = "intra_node";
   std::ranges::replace(parameter, '_', '-');
@@ -89,12 +89,12 @@ std::string repeat_command(const RunHeader& run, const ResultEnvironment& enviro
   const auto add = [&](const std::string& name, const std::string& value) {
     words.insert(words.end(), {shell_word("--" + name_flag(name)), shell_word(value)});
   };
-  // A benchmark whose cases have no problem (a collective has a size) has no such flag: the id
+  // A benchmark whose cases have no problem (a collective has a size) has no such flag; its id
   // names every dimension.
   if (row.id.find("/" + row.problem.descriptor) != std::string::npos)
     add("problem", row.problem.descriptor);
-  // The launcher sets ranks and nodes; a program finds out whether its set is staged, and what file
-  // system a folder has.
+  // The launcher sets ranks and nodes. The program itself determines whether its set is staged, and
+  // the file system of a folder.
   static const std::set<std::string> no_flags{"problem", "ranks", "nodes", "staged", "file_system"};
   for (const auto& [name, value] : row.parameters)
     if (!value.is_null() && !no_flags.contains(name)) add(name, row.parameter(name));
@@ -103,7 +103,7 @@ std::string repeat_command(const RunHeader& run, const ResultEnvironment& enviro
   visit_options(timing, [&](const char* name, const auto& option) {
     if (option) add(name, fmt::format("{}", *option));
   });
-  // Under a launcher of several processes each would start launches of its own.
+  // Under a launcher of several processes, each process would start its own launches.
   if (launches > 1 && !several) add("launches", std::to_string(launches));
   return join(words, " ");
 }

@@ -30,7 +30,8 @@ namespace {
 
 constexpr std::size_t files_at_once = 16;
 
-/// Hosts, found by each name that same_host() allows, however many there are.
+/// A set of hosts. A host is found by each name that same_host() accepts, in a time that does not
+/// grow with their number.
 class Hosts {
  public:
   void insert(const std::string& host) { by_short_name_[short_name(host)].insert(host); }
@@ -45,7 +46,7 @@ class Hosts {
   std::map<std::string, std::set<std::string>> by_short_name_;
 };
 
-/// Objects of the files, of which the one result has the fields that all of them agree on.
+/// Objects of the files. The combined result has the fields that are equal in all of them.
 class CommonFields {
  public:
   void add(json fields) {
@@ -57,7 +58,7 @@ class CommonFields {
   }
   std::size_t size() const { return all_.size(); }
   const json& common() const { return common_; }
-  /// The fields of a file that the one result does not have, or has otherwise.
+  /// The fields of a file that are missing from the combined result, or differ in it.
   json own(std::size_t file, const json& whole) const {
     json own = json::object();
     for (const auto& [field, value] : all_[file].items())
@@ -70,11 +71,11 @@ class CommonFields {
   json common_ = json::object();
 };
 
-/// The head of the one result, made file by file.
+/// The head of the combined result, built file by file.
 class Head {
  public:
-  /// Takes the head of a result. Its rows then have their environments from `environments` on, and
-  /// their ceilings' brackets from `brackets` on.
+  /// Adds the head of a result. The environments of its rows are then numbered from `environments`
+  /// on, and the brackets of their ceilings from `brackets` on.
   void add(RunResult& result, const std::string& file) {
     RunHeader& run = result.run;
     check(run, file);
@@ -104,7 +105,7 @@ class Head {
   std::size_t environments() const { return environments_.size(); }
   std::size_t brackets() const { return brackets_.size(); }
   const json& all_environments() const { return environments_; }
-  /// The latest version of the files.
+  /// The latest schema version of the files.
   const std::string& schema() const { return schema_; }
 
   GatheredNodes nodes(const std::vector<std::string>& expected) const {
@@ -118,7 +119,7 @@ class Head {
 
   json run(const std::string& command, const std::vector<MissingNode>& missing) const {
     json run = runs_.common();
-    // Fields that a result must have, where the files do not agree on them.
+    // A result must have these fields, even if the files do not agree on them.
     for (const char* field : {"suite", "seed"}) run.emplace(field, nullptr);
     std::vector<std::string> ids;
     for (const auto& [id, file] : files_) ids.push_back(id);
@@ -155,7 +156,7 @@ class Head {
             "the files name several systems, among them {} and {} (a result is of one system). "
             "Gather those of each system, or give them one name with --system.",
             systems_.begin()->first, systems_.rbegin()->first));
-    // Nobody has named the system: each file has the name of its host.
+    // The system has no given name, so each file has the name of its host.
     return fmt::format("fleet of {} nodes", systems_.size());
   }
 
@@ -183,7 +184,7 @@ class Head {
                       file, run.statistics, statistics_));
   }
 
-  /// Keeps the span of time.
+  /// Extends the time span to that of this run.
   void span_time(const RunHeader& run) {
     if (runs_.size() == 1) {
       started_ = run.started;
@@ -192,7 +193,7 @@ class Head {
       return;
     }
     if (run.started && (!started_ || run.started < started_)) started_ = run.started;
-    // One that did not finish leaves the whole unfinished.
+    // One unfinished run makes the whole unfinished.
     finished_ = run.finished && finished_ ? std::max(run.finished, finished_) : std::nullopt;
   }
 
@@ -217,8 +218,8 @@ std::string member_text(const std::string& name, const json& value) {
 
 constexpr const char* text_field = "text";
 
-/// Some files: read in parallel, made part of the head in their order, and their rows as text. A
-/// row stays as its file has it, but for its indices.
+/// Reads some files in parallel, adds them to the head in their order, and returns their rows as
+/// text. A row keeps the text of its file, except for its indices.
 std::vector<std::string> read_rows(std::span<const fs::path> files, Head& head) {
   const auto threads = static_cast<std::size_t>(processors());
   std::vector<RunResult> results(files.size());
@@ -232,7 +233,8 @@ std::vector<std::string> read_rows(std::span<const fs::path> files, Head& head) 
     row = std::move(kept);
     return true;
   };
-  // Few files may be large, many need no further threads each.
+  // A few files may be large, so each gets several threads; if there are many, one thread for each
+  // suffices.
   const std::size_t each = files.size() >= threads ? 1 : threads;
   parallel_for(files.size(), threads,
                [&](std::size_t i) { results[i] = read_result_rows(files[i], keep_text, each); });

@@ -11,8 +11,8 @@
 namespace assay {
 
 struct GatherOptions {
-  std::string system;              ///< name of the system; "": the one that all files have
-  std::vector<std::string> nodes;  ///< expected nodes; empty: those that have rows
+  std::string system;              ///< name of the system; "": the name that all files have
+  std::vector<std::string> nodes;  ///< expected nodes; empty: the nodes that have rows
   std::string command;
 };
 
@@ -23,8 +23,8 @@ struct GatheredNodes {
 
 /// Combines `files`, in their order, into the result file `out`; only some files are in memory at a
 /// time. In its "run", "gathered" lists the runs, and "missing_nodes" the nodes without rows.
-/// InputError as read_result, for a run that is given twice, and for files that cannot be combined:
-/// of different systems, or of different versions of the statistics.
+/// InputError as for read_result, for a run that is given twice, and for files that cannot be
+/// combined, because they have different systems or different versions of the statistics.
 GatheredNodes gather(const std::vector<std::filesystem::path>& files,
                      const std::filesystem::path& out, const GatherOptions& options);
 

@@ -40,7 +40,8 @@ std::vector<std::string> list_nodes(const std::vector<std::string>& inputs) {
     if (!fs::is_directory(input)) continue;
     const fs::path top = fs::weakly_canonical(input);
     lists.insert(top / node_list);
-    // A node's result is in FOLDER/<node>; a list above `input` also has nodes that were not given.
+    // A node's result is in FOLDER/<node>. A list above `input` also contains nodes that are not in
+    // `input`.
     for (const fs::path& file : result_files({input}))
       if (const fs::path run = fs::weakly_canonical(file).parent_path(); run != top)
         lists.insert(run.parent_path() / node_list);

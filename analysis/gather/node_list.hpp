@@ -1,6 +1,6 @@
 #pragma once
-// The list of nodes that `assay run --per-node` leaves beside the nodes' folders: a node without a
-// result is known by it alone.
+// The list of nodes that `assay run --per-node` writes beside the folders of the nodes. Only this
+// list shows a node without a result.
 
 #include <filesystem>
 #include <string>
@@ -16,8 +16,8 @@ inline constexpr const char* node_list = "nodes.txt";
 /// InputError if it cannot be read, beginning with `what` ("--node-file nodes.txt").
 std::vector<std::string> node_names(const std::filesystem::path& file, const std::string& what);
 
-/// The names in all node lists in and below those of `inputs` (files and folders of results) that
-/// are folders.
+/// The names in all node lists in and below those of `inputs` that are folders (`inputs`: files and
+/// folders of results).
 std::vector<std::string> list_nodes(const std::vector<std::string>& inputs);
 
 }  // namespace assay

@@ -38,7 +38,7 @@ Anchor make_decision(const char* event, const RowHistory& series, const std::str
   return {event, series.id, series.hardware, utc_now(), owner, reason};
 }
 
-/// The line that promotes the run asked for, or the median of the last points; nothing where the
+/// The line that promotes the requested run, or the median of the last points; nothing if the
 /// series has no such point.
 std::optional<Anchor> make_promotion(const RowHistory& series, const Promotion& promotion) {
   std::vector<double> values;
@@ -55,7 +55,7 @@ std::optional<Anchor> make_promotion(const RowHistory& series, const Promotion& 
   line.statistics = series.points.back().statistics;
   line.runs.assign(runs.end() - static_cast<std::ptrdiff_t>(count), runs.end());
   line.run = promotion.run.value_or("");
-  // Only a build that made the promoted run can be launched again for it.
+  // Only the build of the promoted run can be launched again for it.
   for (const Point& point : series.points)
     if (promotion.build && point.run == runs.back() && point.programs == promotion.build->programs)
       line.build = {point.programs, promotion.build->hash, point.software};
@@ -80,7 +80,7 @@ std::optional<std::size_t> first_gap_of_loss(const RowHistory& series) {
 
 Anchors::Anchors(const fs::path& folder) : file_(folder / "anchors.jsonl") {
   if (!fs::exists(file_)) return;
-  // As in a journal, an incomplete last line is dropped.
+  // An incomplete last line is dropped, as in a journal.
   for (const json& line : read_journal(file_)) {
     const std::string shown = fmt::format("{} line {}", file_.string(), lines_.size() + 1);
     check_line(line, shown);
@@ -93,7 +93,8 @@ const Anchor* Anchors::find(const RowHistory& series) const {
     return concerns(line, series) && line.event != "accept-lost";
   });
   if (last == lines_.rend() || last->event == "reset") return nullptr;
-  // A value of other estimators than those of the series cannot be compared with it.
+  // If its value comes from other estimators than those of the series, it cannot be compared with
+  // the series.
   const bool differs =
       !series.points.empty() && last->statistics.value_or(1) != series.points.back().statistics;
   return differs ? nullptr : &*last;
@@ -102,7 +103,8 @@ const Anchor* Anchors::find(const RowHistory& series) const {
 const Anchor* Anchors::find_accepted_loss(const RowHistory& series) const {
   const std::optional<std::size_t> since = first_gap_of_loss(series);
   if (!since) return nullptr;
-  // The key is the run, not the time: a result that came back and disappeared again is a new loss.
+  // The key is the run, not the time, because a result that came back and disappeared again is a
+  // new loss.
   const auto line = std::ranges::find_if(lines_, [&](const Anchor& anchor) {
     return anchor.event == "accept-lost" && concerns(anchor, series) &&
            std::any_of(series.gaps.begin() + static_cast<std::ptrdiff_t>(*since), series.gaps.end(),

@@ -11,10 +11,11 @@
 
 namespace assay {
 
-/// The installation that was promoted, by which a confirmation checks whether it is still the same.
+/// The installation that was promoted. A confirmation checks with it whether the installation is
+/// still the same.
 struct PromotedBuild {
   std::string programs{}, hash{};
-  nlohmann::json software{};  ///< that it loaded, as in an environment
+  nlohmann::json software{};  ///< software that it loaded, as in an environment
 };
 
 /// A decision: a line of DIR/anchors.jsonl (results-schema/anchor.schema.json).
@@ -22,7 +23,7 @@ struct Anchor {
   std::string event{}, id{}, hardware{}, time{}, owner{}, reason{};
   std::optional<double> value{};  ///< seconds; of a promotion
   std::optional<int> statistics{};
-  std::string run{};  ///< "": the value is the median of those of `runs`
+  std::string run{};  ///< "": the value is the median of the values of `runs`
   std::vector<std::string> runs{};
   std::optional<PromotedBuild> build{};
 };
@@ -32,26 +33,28 @@ void from_json(const nlohmann::json& json, Anchor& anchor);
 /// A request to promote a baseline.
 struct Promotion {
   std::string id;                  ///< id of a row, or "all"
-  std::optional<std::string> run;  ///< whose value is promoted, not the median of the last points
+  std::optional<std::string> run;  ///< run whose value is promoted; else the median of the last
+                                   ///< points is
   std::string owner, reason;
   bool accept_lost = false;
   std::optional<PromotedBuild> build{};
 };
 
-/// The index of the first gap since a series that had a result has none in its last runs.
-/// Nothing where the last run has a result, is incorrect or failed, or where no run had a result.
+/// The index of the first gap of the present loss: the series had a result before, but has none in
+/// its last runs. Nothing if the last run has a result, is incorrect or failed, or if no run had a
+/// result.
 std::optional<std::size_t> first_gap_of_loss(const RowHistory& series);
 
 /// Lines are appended to the file and never rewritten, so it records who changed a baseline, when,
 /// and why.
 class Anchors {
  public:
-  /// Empty where the folder has no anchors.jsonl. InputError with the line for what violates the
+  /// Empty if the folder has no anchors.jsonl. InputError with the line if the file violates the
   /// schema.
   explicit Anchors(const std::filesystem::path& folder);
 
   /// The promoted baseline of a series: the last promotion of its id and hardware; nullptr if there
-  /// is none, or a reset followed.
+  /// is none, or if a reset followed it.
   const Anchor* find(const RowHistory& series) const;
 
   /// The decision that accepted the current loss of a series (first_gap_of_loss); nullptr if there
@@ -59,13 +62,13 @@ class Anchors {
   const Anchor* find_accepted_loss(const RowHistory& series) const;
 
   /// The lines to append for every series of the id. A lost result gets a line that accepts the
-  /// loss. InputError for an unknown id or run, where there is nothing to promote, and for a lost
+  /// loss. InputError for an unknown id or run, if there is nothing to promote, and for a lost
   /// result that is not accepted.
   std::vector<Anchor> promotions(const History& history, const Promotion& promotion) const;
   std::vector<Anchor> resets(const History& history, const std::string& id,
                              const std::string& owner, const std::string& reason) const;
 
-  /// Appends whole lines, synced.
+  /// Appends whole lines, and syncs the file.
   void append(const std::vector<Anchor>& lines) const;
 
   const std::filesystem::path& file() const { return file_; }
@@ -75,7 +78,7 @@ class Anchors {
   std::vector<Anchor> lines_;
 };
 
-/// The events of a file, by time; none where it does not exist.
+/// The events of a file, by time; none if the file does not exist.
 std::vector<Event> read_events(const std::filesystem::path& file);
 
 }  // namespace assay

@@ -14,7 +14,8 @@ namespace assay {
 
 namespace {
 
-/// Values [first, last) compared with all others; first = 0 is a split before `last`.
+/// Values [first, last), which are compared with all others. If first is 0, it is a split before
+/// `last`.
 struct Stretch {
   std::size_t first = 0, last = 0;
   double strength = -1;
@@ -22,8 +23,8 @@ struct Stretch {
 
 enum class Shape { split, middle };
 
-/// The stretch whose mean differs most from that of the others, by the sum of squares between both.
-/// For a given set of values this is the same order as that of the t statistic with pooled
+/// The stretch whose mean differs most from the mean of the other values, by the between-group sum
+/// of squares. For a given set of values, this gives the same order as the t statistic with pooled
 /// variance. `sums`: n + 1 partial sums of values with mean 0.
 Stretch find_strongest(std::span<const double> sums, Shape shape) {
   const std::size_t n = sums.size() - 1, least = minimum_segment;
@@ -69,7 +70,7 @@ Stretch find_strongest_change(std::vector<double> values, Shape shape) {
   return find_strongest(sums, shape);
 }
 
-/// First-order autocorrelation of values with mean 0; 0 where all are 0.
+/// First-order autocorrelation of values with mean 0; 0 if all are 0.
 double lag_one(std::span<const double> values) {
   double products = 0, squares = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -79,8 +80,8 @@ double lag_one(std::span<const double> values) {
   return squares > 0 ? products / squares : 0;
 }
 
-/// The same of the residuals of two estimated means, or of a line. With an estimated mean it is too
-/// small by (1 + 3 phi) / n (Marriott & Pope 1954, Kendall 1954).
+/// The same for the residuals of two estimated means, or of a line. An estimated mean makes the
+/// estimate too small by (1 + 3 phi) / n (Marriott & Pope 1954, Kendall 1954).
 double compute_corrected_lag_one(std::span<const double> residuals) {
   const double phi = lag_one(residuals);
   return phi + 2 * (1 + 3 * phi) / static_cast<double>(residuals.size());
@@ -111,7 +112,7 @@ double autocorrelation(const std::vector<double>& values, const Stretch& change)
       least_autocorrelation, 0.9);
 }
 
-/// The innovations of the first-order autoregression; they are exchangeable where nothing changed.
+/// The innovations of the first-order autoregression; they are exchangeable if nothing changed.
 std::vector<double> innovations(std::vector<double> values, double phi) {
   centre(values);
   for (std::size_t i = values.size() - 1; i > 0; --i) values[i] -= phi * values[i - 1];
@@ -152,8 +153,8 @@ class Search {
   std::vector<ChangePoint> changes;
 
  private:
-  /// (b + 1) / (N + 1), where b of N permutations are as strong: never too small, for any N
-  /// (Phipson & Smyth 2010). Stops as soon as b is too large for `level`.
+  /// (b + 1) / (N + 1), where b of N permutations are at least as strong: never too small, for any
+  /// N (Phipson & Smyth 2010). Stops as soon as b is too large for `level`.
   double probability(std::vector<double> values, Shape shape, double level) {
     clamp_to_fences(values);
     centre(values);

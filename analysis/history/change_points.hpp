@@ -12,9 +12,10 @@
 // - Outliers: they would dominate the statistic. Values beyond Tukey's far fences (3 interquartile
 //   ranges) are set to the fences. This depends on the values, not on their order, so the values
 //   stay exchangeable. Several far outliers still reduce the power.
-// The model was E-divisive (Matteson & James 2014) as Hunter and Otava use it; its users reported
-// false alarms, filled gaps and biased variances. Here no gap is filled, no variance is estimated
-// (all permutations share it), and the false-alarm rate is controlled for all series together.
+// The method is derived from E-divisive (Matteson & James 2014), which Hunter and Otava use. Its
+// users reported false alarms, filled gaps and biased variances. Here no gap is filled, no variance
+// is estimated (all permutations share it), and the false-alarm rate is controlled for all series
+// together.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +38,7 @@ struct ChangePoint {
 };
 
 /// Change points of `values` (logarithms of times), in their order. `level`: the probability of any
-/// change point where nothing changed. The result depends on the values and on `seed` only.
+/// change point if nothing changed. The result depends only on the values and on `seed`.
 std::vector<ChangePoint> change_points(std::span<const double> values, double level,
                                        std::uint64_t seed);
 
@@ -54,9 +55,9 @@ struct Trend {
   double ratio = 1;  ///< exp(slope)
 };
 
-/// The trend of `values` (logarithms of times), in their order. p is 1 where there are too few.
+/// The trend of `values` (logarithms of times), in their order. p is 1 if there are too few values.
 ///
-/// Mann-Kendall (Mann 1945, Kendall 1975) uses the order of the values only, so outliers and the
+/// Mann-Kendall (Mann 1945, Kendall 1975) uses only the order of the values, so outliers and the
 /// distribution of the noise do not matter. Autocorrelation would look like a trend: it is
 /// estimated from the residuals of a Theil-Sen line and removed first (trend-free pre-whitening,
 /// Yue & Wang 2002), with a coefficient of at least 0.35, as for change points.

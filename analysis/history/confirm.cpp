@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A lower bound of the median of the launches, with the error probability `limit`. It is at
-/// least the smallest launch, whose error probability is 2.4e-4 for 12 launches.
+/// A lower bound of the median of the launches, with the error probability `limit`. It is never
+/// below the smallest launch, whose error probability is 2.4e-4 for 12 launches.
 double lower_bound_of_median(std::span<const double> launches, double limit) {
   std::vector<double> sorted(launches.begin(), launches.end());
   std::ranges::sort(sorted);
@@ -71,7 +71,7 @@ std::string find_obstacle(const Suspect& suspect, const fs::path& programs,
 
 const RunHeader& header(const Side& side) { return side.results().front().result.run; }
 
-/// The answer from the launches of both builds.
+/// The answer that the launches of both builds give.
 Confirmation judge_sides(const Suspect& suspect, const std::vector<Side>& sides, double limit) {
   constexpr const char* names[] = {"promoted", "new"};
   const SideRow* rows[2] = {};
@@ -106,7 +106,7 @@ Confirmation judge_sides(const Suspect& suspect, const std::vector<Side>& sides,
 
 void launch(const std::vector<Suspect>& suspects, const fs::path& programs,
             const ConfirmRequest& request, double limit) {
-  // A folder for each pair of builds, so that launches of another build are never used.
+  // Each pair of builds has its own folder, so that launches of another build are never used.
   const std::string builds = content_hash(
       "builds", {request.compute_hash(programs), request.compute_hash(request.new_build)});
   std::vector<std::string> ids;
@@ -118,8 +118,8 @@ void launch(const std::vector<Suspect>& suspects, const fs::path& programs,
     suspect.series->confirmation = judge_sides(suspect, sides, limit);
 }
 
-/// The launches of the promoted and of the new build that a confirmation left in this folder;
-/// empty where it did not finish.
+/// The launches of the promoted and of the new build that a confirmation left in this folder; empty
+/// if it did not finish.
 std::vector<Side> read_kept_launches(const fs::path& folder) {
   std::vector<Side> sides;
   for (const char* build : {"promoted", "new"}) {
@@ -131,7 +131,8 @@ std::vector<Side> read_kept_launches(const fs::path& folder) {
 }
 
 void recall(const std::vector<Suspect>& suspects, const std::vector<Side>& sides) {
-  // With --filter fewer rows are suspect now than were launched; the rate is for all of them.
+  // With --filter fewer rows may be suspect now than were launched; all that were launched share
+  // the rate.
   const auto count = static_cast<double>(std::max(suspects.size(), sides[0].rows().size()));
   const double launched = parse_time(header(sides[0]).started.value(), "/run/started");
   for (const Suspect& suspect : suspects) {

@@ -26,7 +26,8 @@ Confirmation judge_launches(std::span<const double> promoted_build,
                             std::span<const double> new_build, double level, double tolerance,
                             double limit);
 
-/// The request of a confirmation. Its caller may start processes, the confirmation may not.
+/// The request for a confirmation. It includes the functions that start processes, because only the
+/// caller may start them.
 struct ConfirmRequest {
   /// Folder with the programs of the promoted build; by default the promoted installation.
   std::optional<std::filesystem::path> build;
@@ -45,13 +46,13 @@ struct ConfirmRequest {
 };
 
 /// Launches the suspect rows of a history, and sets their confirmations and its exit code: 4 for
-/// software or machine slower, 8 where an answer was not possible. Throws what
-/// ConfirmRequest::launch throws.
+/// software or machine slower, 8 if an answer was impossible. Throws the exceptions of
+/// ConfirmRequest::launch.
 void confirm(History& history, const Anchors& anchors, const ConfirmRequest& request);
 
-/// Shows answers that were given earlier: sets confirmations and exit code as confirm() does, from
-/// the launches that it left in the folder of the run, and launches nothing. Launches count if they
-/// are complete, and made after the promotion that is valid now.
+/// Shows earlier answers: sets confirmations and exit code as confirm() does, from the launches
+/// that it left in the folder of the run, without new launches. Launches count if they are
+/// complete, and newer than the promotion that is valid now.
 void recall_answers(History& history, const Anchors& anchors, const Results& results);
 
 /// The folder for the launches of a confirmation, beside the result.json of the run.

@@ -56,9 +56,9 @@ std::vector<Event> select_events(const RowHistory& series, const std::vector<Eve
   return events;
 }
 
-/// Sets the state of a series whose result is lost, until the loss is accepted.
+/// Sets the state of a series whose result is lost, unless the loss is accepted.
 void judge_loss(RowHistory& series, const Anchors& anchors) {
-  if (series.last_gap() != nullptr) series.verdict.last_ratio.reset();  // no time of the last run
+  if (series.last_gap() != nullptr) series.verdict.last_ratio.reset();  // the last run has no time
   if (!first_gap_of_loss(series)) return;
   const Gap& last = series.gaps.back();
   const Anchor* accepted = anchors.find_accepted_loss(series);

@@ -17,46 +17,46 @@
 
 namespace assay {
 
-/// The probability that a change point, a trend, or a state based on one is found in any of all
-/// series, although nothing changed.
+/// The probability of a false alarm: in any of all series a change point, a trend, or a state based
+/// on one is found, although nothing changed.
 inline constexpr double false_alarm_rate = 0.05;
 /// The number of last points that decide a state: all of them must be outside of the tolerance, so
 /// a single outlier never causes an alarm.
 inline constexpr std::size_t latest_points = minimum_segment;
-/// Points before these that form the rolling baseline (at least as many as the latest points).
+/// Points before the latest ones that form the rolling baseline (at least as many as the latest
+/// points).
 inline constexpr std::size_t rolling_points = 8;
-/// Points that a series needs to be judged, and that form its anchor where none was promoted. With
+/// Points that a series needs to be judged. As many form its anchor if none was promoted. With
 /// fewer, two outliers would look like a level.
 inline constexpr std::size_t anchor_points = 8;
 /// At most this many undisturbed points before a suspect step are its reference.
 inline constexpr std::size_t reference_points = 40;
-/// The part of the tolerance from which on a value is suspect. Noise may make a run faster, so a
-/// step of the whole tolerance is found only from a lower value on: with noise of a fifth of the
-/// tolerance in 95 % of the series (docs/method.md has the rates).
+/// The fraction of the tolerance from which on a value is suspect. Noise may make a run faster, so
+/// the limit must be below the tolerance to detect a step of the whole tolerance: with noise of a
+/// fifth of the tolerance, it is detected in 95 % of the series (docs/method.md has the rates).
 inline constexpr double suspect_margin = 0.6;
-/// A level that stayed has so many undisturbed points near each other. It is a mode of the machine,
-/// and its next value is not suspect.
+/// A level counts as persistent if it has so many undisturbed points near each other. It is then a
+/// mode of the machine, and its next value is not suspect.
 inline constexpr std::ptrdiff_t level_points = 3;
-/// Declared rate of suspects for each series of 8 to 52 points and run where nothing changed, also
-/// with outliers or modes. A rare mode with the probability q is suspect while the reference has
-/// fewer than level_points of it: in 3.4 % of the runs at most with 40 points, in up to 17 %
-/// with 8.
+/// Declared rate of suspects, for each run of a series of 8 to 52 points in which nothing changed,
+/// also with outliers or modes. A mode with a small probability q is suspect while the reference
+/// has fewer than level_points of its points: in at most 3.4 % of the runs with 40 points, and in
+/// up to 17 % with 8.
 inline constexpr double suspect_rate = 0.07;
 
 /// `promoted`: the promoted baseline; nullptr if there is none. `level`: the probability of any
-/// change point or trend where nothing changed.
+/// change point or trend if nothing changed.
 SeriesVerdict judge_series(const RowHistory& series, const Anchor* promoted, double level,
                            double tolerance);
 
-/// Judges each series. `tolerance`: of all rows; by default that of each row, else 0.05. The exit
-/// code is 4 where a series is slower or drifting, 3 or 7 where its last run is incorrect or
-/// failed, 6 where its result is lost or there is no series. Series that are too short or suspect
-/// do not change the exit code.
+/// Judges each series. `tolerance`: for all rows; by default that of each row, else 0.05. The exit
+/// code is 4 if a series is slower or drifting, 3 or 7 if its last run is incorrect or failed, 6 if
+/// its result is lost or there is no series. Series that are too short or suspect do not change the
+/// exit code.
 History judge_history(History history, const Anchors& anchors, const std::vector<Event>& events,
                       std::optional<double> tolerance = std::nullopt);
 
-/// The exit code for the last run of a row, if it has no result: an earlier result never hides
-/// this.
+/// The exit code for the last run of a row if it has no result; an earlier result never hides this.
 ExitCode last_run_code(const RowHistory& series);
 
 /// The history as text, for people.

@@ -30,7 +30,7 @@ std::vector<double> take_values(const Points& points) {
 double median_value(const Points& points) { return median(take_values(points)); }
 double least(const Points& points) { return std::ranges::min(take_values(points)); }
 
-/// Tukey's inner fences: values outside of them are outliers.
+/// Tukey's inner fences; values outside of them are outliers.
 Interval find_fences(std::span<const double> values) {
   std::vector<double> logs;
   for (const double value : values) logs.push_back(std::log(value));
@@ -39,8 +39,8 @@ Interval find_fences(std::span<const double> values) {
   return {std::exp(low - reach), std::exp(high + reach)};
 }
 
-/// The last points, at most `most`, of the runs that nothing disturbed. All runs count where these
-/// are fewer than `enough`, so that a machine that is never quiet is judged as well.
+/// The last points of undisturbed runs, at most `most`. If these are fewer than `enough`, all runs
+/// count, so that a machine that is never quiet is judged as well.
 Points select_undisturbed(const Points& points, std::size_t enough, std::size_t most) {
   Points quiet = points;
   std::erase_if(quiet, [](const Point* point) { return point->is_disturbed(); });
@@ -56,7 +56,7 @@ class Judge {
     verdict.tolerance = tolerance;
     for (const Point& point : series.points) points_.push_back(&point);
     if (promoted_ != nullptr) adopt_promotion();
-    // The searches for steps and for trends share the level.
+    // The searches for steps and for trends share the level equally.
     find_changes(series, level / 2);
     find_trend(level / 2);
     if (points_.empty()) {
@@ -76,8 +76,8 @@ class Judge {
   SeriesVerdict verdict;
 
  private:
-  /// Finds the points of the promoted level: those that the decision names, or the latest points
-  /// before the decision where none of these is in the series.
+  /// Finds the points of the promoted level: those that the decision names or, if none of them is
+  /// in the series, the latest points before the decision.
   void adopt_promotion() {
     since_ = parse_time(promoted_->time, "anchors.jsonl");
     const bool several = promoted_->run.empty();
@@ -91,7 +91,7 @@ class Judge {
           static_cast<std::size_t>(std::ranges::find_if(points_, later) - points_.begin());
       level_start_ -= std::min(level_start_, latest_points);
     }
-    // A median of points is accepted with the step that may be among them.
+    // If a median of points is promoted, a step among these points is accepted with it.
     accepted_ = several ? std::min(points_.size(), level_start_ + latest_points) : level_start_;
   }
 
@@ -110,7 +110,7 @@ class Judge {
                                            format_count(n, "point"), needed);
       return;
     }
-    // The seed depends on the series alone, so other series do not affect its result.
+    // The seed depends only on the series, so other series do not affect its result.
     const std::string name = series.id + " " + series.hardware;
     std::seed_seq words(name.begin(), name.end());
     std::array<std::uint32_t, 2> seed{};
@@ -118,7 +118,7 @@ class Judge {
     const std::vector<ChangePoint> changes =
         change_points(take_logs(0), level, std::uint64_t{seed[0]} << 32 | seed[1]);
     for (std::size_t i = 0, first = 0; i < changes.size(); first = changes[i++].index) {
-      // It uses only points near the step, because a segment may also drift.
+      // Only points near the step are used, because a segment may also drift.
       const auto [at, p] = changes[i];
       const std::size_t end = i + 1 < changes.size() ? changes[i + 1].index : n;
       const double before = median_value(take_last(slice(points_, first, at), rolling_points)),
@@ -127,7 +127,7 @@ class Judge {
     }
   }
 
-  /// A promotion accepts all changes up to its level, so only the trend since then counts.
+  /// A promotion accepts all changes up to its level, so only the trend after it counts.
   void find_trend(double level) {
     const Trend trend = assay::find_trend(take_logs(level_start_));
     if (trend.p <= level) verdict.trend = trend;
@@ -142,8 +142,8 @@ class Judge {
                                               : "steady"};
   }
 
-  /// The median of anchor_points first undisturbed points that are within the fences of all such
-  /// points so far.
+  /// The median of the first anchor_points undisturbed points that are within the fences of all
+  /// such points up to there.
   std::optional<double> find_first_level() const {
     const std::vector<double> values =
         take_values(select_undisturbed(points_, anchor_points, points_.size()));
@@ -183,7 +183,7 @@ class Judge {
 
   void judge_rolling() {
     Points window = slice(points_, 0, points_.size() - verdict.latest->points);
-    // A promotion accepts the level at its time, so earlier points are not part of the baseline.
+    // A promotion accepts the level at its time, so the baseline excludes earlier points.
     while (since_ && !window.empty() && window.front()->time < *since_)
       window.erase(window.begin());
     if (window.size() < latest_points) {
@@ -204,12 +204,12 @@ class Judge {
     });
   }
 
-  /// The points that the last ones are compared with; none where these are too few.
+  /// The points with which the last ones are compared; none if there are too few.
   Points select_reference(std::size_t last) const {
     const std::size_t end = points_.size() - last;
     std::size_t first = level_start_;
-    // It uses only points since the last change, if enough are left: a slow level that was fixed
-    // may come back, and is then suspect again.
+    // If enough points are left, only those since the last change are used: a slow level that was
+    // fixed may come back, and is then suspect again.
     for (const LevelChange& change : verdict.changes)
       if (change.index + anchor_points <= end) first = std::max(first, change.index);
     const std::size_t enough =
@@ -218,8 +218,8 @@ class Judge {
     return select_undisturbed(slice(points_, first, end), enough, reference_points);
   }
 
-  /// The promoted value is that of a few runs. The runs since then make it more precise, but may
-  /// shift it by half of the tolerance at most.
+  /// The promoted value comes from a few runs. Later runs make it more precise, but may shift it by
+  /// at most half of the tolerance.
   double estimate_level(const Points& reference) const {
     const double level = median_value(reference);
     if (promoted_ == nullptr) return level;
@@ -227,12 +227,12 @@ class Judge {
     return std::clamp(level, promoted / shift, promoted * shift);
   }
 
-  /// True if the last points are slower than those before: beyond the margin and beyond the fence
-  /// of these, and at a level that did not stay.
+  /// True if the last points are slower than the earlier ones: beyond the margin, beyond the fence
+  /// of the earlier points, and at a level that is not persistent.
   ///
-  /// One or two slow values are no level of the machine: they may be the first runs of a slower
-  /// library. `level_points` undisturbed ones near each other are a level (a second mode of the
-  /// machine): only then they excuse a further slow point, and widen the fence.
+  /// One or two slow values are no level of the machine, because they may be the first runs of a
+  /// slower library. Only `level_points` undisturbed values near each other are a level (a second
+  /// mode of the machine): they excuse a further slow point, and widen the fence.
   bool is_suspect(std::size_t last) const {
     const Points reference = select_reference(last);
     if (reference.empty()) return false;

@@ -36,8 +36,8 @@ std::optional<Run> read_run(const NamedResult& result) {
 }
 
 void check_times(const Run& run, double now) {
-  // A run in the future would be the latest of its series until that time, and would come after all
-  // runs made until then.
+  // A run in the future would be the latest of its series until then, and would come after all runs
+  // made until then.
   if (run.time > now + clock_slack)
     throw InputError(
         fmt::format("{} at /run/started: found {}, which is in the future (the clock of that "
@@ -52,8 +52,8 @@ void check_times(const Run& run, double now) {
 }
 
 /// The library that `--blas auto` has found: the first word of its version ("OpenBLAS"), or the
-/// name of its file without version. "" for rows that name one or use none, and where it is
-/// unknown. An update is the same library.
+/// name of its file without version. "" for rows that name a library or use none, and if it is
+/// unknown. An updated library counts as the same library.
 std::string find_library(const Row& row, const nlohmann::json& software) {
   const std::string blas = row.parameter("blas");
   if (row.parameter("backend") != "blas" || (blas != "auto" && !blas.empty())) return "";
@@ -119,8 +119,8 @@ class Collector {
     series.gaps.push_back({run.time, run.when(), run.id(), status, reason});
   }
 
-  /// Adds a gap where an earlier run of the same suite on the same machine has a row that this run
-  /// does not (for example because an update removed a backend). The row must not look steady.
+  /// Adds a gap if an earlier run of the same suite on the same machine has a row that this run
+  /// lacks (for example because an update removed a backend). The row must not look steady.
   void note_missing(const Run& run) {
     const std::string suite = whole_suite(run.header());
     if (suite.empty()) return;
@@ -143,7 +143,7 @@ class Collector {
           fmt::format("{}: row {} has problem {} here and {} in an earlier run (the times of the "
                       "two problems cannot be compared). Put the runs into separate folders.",
                       run.name, row.id, descriptor, series.descriptor));
-    // Runs are added by time, so these are the names of the last run.
+    // Runs are added in the order of time, so the last run decides these names.
     series.system = run.result->system();
     series.names = row.names;
     if (row.tolerance) series.tolerance = row.tolerance;
@@ -190,12 +190,12 @@ class Collector {
   using Key = std::pair<std::string, std::string>;  ///< id and hardware
   History& history_;
   std::map<Key, std::size_t> index_{};
-  /// The last run with the row, and the suite that it ran completely.
+  /// The last run with the row, and the suite that was run completely in it.
   std::map<Key, std::pair<std::string, std::string>> seen_{};
 };
 
-/// Leaves each series the points that have the statistics of its last one: other estimators give
-/// other numbers for the same samples, which would look like a step.
+/// Keeps the points of each series that have the statistics of its last point, because other
+/// estimators give other numbers for the same samples, which would look like a step.
 void keep_one_statistics(History& history) {
   std::map<std::string, std::string> removed;  // by file
   for (RowHistory& series : history.series) {
@@ -290,7 +290,7 @@ std::vector<std::string> find_order_doubts(const Results& results, const History
             "then: only if their clocks agree is this the order",
             last.name, last.when(), last.host(), run.name, run.host()));
   }
-  constexpr std::size_t most = 3;  // the nodes of a fleet run at once, each with a clock of its own
+  constexpr std::size_t most = 3;  // the nodes of a fleet run at once, each with its own clock
   std::vector<std::string> lines(doubts.begin(), doubts.end());
   if (lines.size() > most) {
     lines.resize(most);

@@ -1,7 +1,7 @@
 #pragma once
-// The history of a machine: results of many runs as series, a series per row id and hardware, a
-// point per run. It is the document of `assay history` (results-schema/history.schema.json), too,
-// as soon as it is judged (history.hpp).
+// The history of a machine: results of many runs as series, with a series for each row id and
+// hardware, and a point for each run. Once it is judged (history.hpp), it is the document of `assay
+// history` (results-schema/history.schema.json).
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,8 @@ double parse_time(const std::string& text, const std::string& where);
 double seconds_now();
 
 struct Point {
-  double time = 0;     ///< run.started, seconds since 1970; of the run `last`: collect_history()
+  double time = 0;     ///< run.started, seconds since 1970; for the run `last` see
+                       ///< collect_history()
   std::string when{};  ///< as written in the file
   std::string run{};
   double value = 0;                     ///< median of the launches' medians, seconds
@@ -32,11 +33,11 @@ struct Point {
   std::size_t launches = 0;
   std::string software_hash{};  ///< "": unknown
   nlohmann::json software{};
-  bool shared = false, throttled = false;  ///< any of its launches
+  bool shared = false, throttled = false;  ///< true for any of its launches
   std::string programs{};                  ///< folder of the executables; "": unknown
   std::string file{};                      ///< result file
-  std::string library{};  ///< the one that `--blas auto` found; "": none, or unknown
-  int statistics = 1;     ///< version of the estimators that made `value`
+  std::string library{};  ///< the library that `--blas auto` found; "": none, or unknown
+  int statistics = 1;     ///< version of the estimators that computed `value`
   bool is_disturbed() const { return shared || throttled; }
 };
 
@@ -48,7 +49,7 @@ struct Gap {
 
 struct Event {
   double time = 0;
-  std::string when{}, text{}, hardware{};  ///< hardware "": concerns all machines
+  std::string when{}, text{}, hardware{};  ///< hardware "": the event concerns all machines
   std::string kind = "event";              ///< or "software": it changed between two points
 };
 
@@ -80,7 +81,7 @@ struct RollingLevel : BaselineLevel {
   std::size_t points = 0;
 };
 
-/// The state of a series, and its reasons. A reason beside a value is "" if there is the value.
+/// The state of a series, and its reasons. A reason beside a value is "" if the value exists.
 struct SeriesVerdict {
   double tolerance = 0;
   std::vector<LevelChange> changes{};
@@ -91,14 +92,14 @@ struct SeriesVerdict {
   std::string anchored_reason{};
   std::optional<RollingLevel> rolling{};
   std::string rolling_reason{};
-  /// The time of the last run / the promoted level; nothing where none was promoted.
+  /// Time of the last run over the promoted level; nothing if none was promoted.
   std::optional<double> last_ratio{};
   std::string state = "too short", reason{};
-  /// The ratio of times that the state reports: latest / baseline, of a suspect last / level.
+  /// The ratio of times that the state reports: latest / baseline; for a suspect, last / level.
   std::optional<double> size{};
 };
 
-/// The answer to a suspect by fresh launches (confirm.hpp); no numbers if it is "unconfirmed".
+/// The answer of fresh launches on a suspect (confirm.hpp); without numbers if it is "unconfirmed".
 struct Confirmation {
   std::string answer{}, reason{};
   std::optional<double> ratio{};  ///< time of the new build / time of the promoted build
@@ -110,16 +111,16 @@ struct RowHistory {
   std::string id{}, benchmark{}, descriptor{}, hardware{}, system{};
   std::vector<std::string> names{};
   std::optional<double> tolerance{};  ///< of the suite of the last run that has one
-  std::vector<Point> points{};        ///< by time; all of one version of the statistics
+  std::vector<Point> points{};        ///< by time; all with one version of the statistics
   std::vector<Gap> gaps{};            ///< by time
   // The following is empty until the series is judged.
   std::vector<Event> events{};
   SeriesVerdict verdict{};
   std::optional<Confirmation> confirmation{};
 
-  /// The last gap, if the last run has no result; else nullptr.
+  /// The last gap, if the last run has no result; otherwise nullptr.
   const Gap* last_gap() const;
-  /// The reason for the state; of a suspect, whether --confirm decides or has decided.
+  /// The reason for the state; for a suspect also whether --confirm decides or has decided.
   std::string describe_reason() const;
 };
 
@@ -129,7 +130,7 @@ struct SkippedSource {
 };
 
 struct HistorySettings {
-  double tolerance = 0.05;  ///< of rows without one
+  double tolerance = 0.05;  ///< tolerance of rows without their own
   double level = 0;         ///< share of false_alarm_rate for a series
 };
 
@@ -150,24 +151,26 @@ void from_json(const nlohmann::json& json, History& history);
 /// The name of a result in messages.
 std::string name_result(const NamedResult& result);
 
-/// Seconds by which a run may be in the future, since the clocks of two machines may differ.
+/// Number of seconds by which a run may be in the future, because the clocks of two machines may
+/// differ.
 inline constexpr double clock_slack = 3600;
 
 /// `rows`: only ids that contain a match. `since`, `now`: seconds since 1970. InputError for two
 /// runs with the same run id, for two runs of a series at the same time, for a run that ended
 /// before it began or that is in the future of `now`, and for a row id that has two problems.
 ///
-/// `last`: the id of the run that counts as the last of its series even if another began later by
-/// the clock, which may be a job beside it or a node whose clock is ahead. Its time is then just
-/// after that of all other runs.
+/// `last`: the id of the run that counts as the last of its series, even if another run began later
+/// by the clock: that may be a concurrent job, or a node whose clock is ahead. Its time is then
+/// just after that of all other runs.
 History collect_history(const Results& results, const std::optional<TextPattern>& rows,
                         std::optional<double> since, double now = seconds_now(),
                         const std::string& last = "");
 
-/// Doubts of the clocks about which run was the last: a line for each pair of runs of which they do
-/// not tell the last one of a series, and for each last run that began in the future of `now`; of
-/// many the first ones and their number. Two runs of one host have one clock; those of two hosts
-/// are in order only if one had ended, by its own clock, before the other began.
+/// Doubts about which run was the last, because clocks differ: a line for each pair of runs whose
+/// clocks do not tell the last run of a series, and for each last run that began in the future of
+/// `now`. If there are many, only the first ones and their number. Two runs of one host have one
+/// clock. Those of two hosts are in order only if one had ended, by its own clock, before the other
+/// began.
 std::vector<std::string> find_order_doubts(const Results& results, const History& history,
                                            double now = seconds_now());
 

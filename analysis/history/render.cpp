@@ -24,8 +24,8 @@ std::string choose_mark(const Point& point) {
   return assay::choose_mark(point.shared, point.throttled);
 }
 
-/// The name of a machine, with the start of its hardware hash where there are several: names may be
-/// equal, or change.
+/// The name of a machine, with the beginning of its hardware hash if there are several machines,
+/// because names may be equal or change.
 std::string machine(const RowHistory& series, bool several) {
   return several ? fmt::format("{} {}", series.system, series.hardware.substr(0, 8))
                  : series.system;
@@ -37,7 +37,7 @@ std::string speedup_text(const std::optional<double>& ratio) {
 
 std::string change_text(double ratio) { return fmt::format("{:+.1f} %", percent(ratio)); }
 
-/// The change that fresh launches have shown: of the software, or of the machine.
+/// The change that fresh launches have shown, in the software or in the machine.
 std::string confirmation_text(const RowHistory& series) {
   const auto& answer = series.confirmation;
   if (!answer || !answer->ratio) return "-";
@@ -70,8 +70,8 @@ std::string step_text(const RowHistory& series) {
   return date(change.when) + " " + change_text(change.ratio);
 }
 
-/// The table of all series; columns that no series fills are left out, and on a narrow terminal
-/// those that decide least.
+/// The table of all series. Columns that no series fills are left out; on a narrow terminal also
+/// those that matter least for the decision.
 Table make_table(const std::vector<RowHistory>& all, bool several) {
   Table table{{}, std::vector<Line>(all.size())};
   const auto add = [&](Column column, const auto& text, const char* note = "") {
@@ -81,7 +81,7 @@ Table make_table(const std::vector<RowHistory>& all, bool several) {
   const auto any = [&](const auto& has) { return std::ranges::any_of(all, has); };
   add({"id"}, [](const RowHistory& series) { return series.id; });
   const auto name = [&](const RowHistory& series) { return machine(series, several); };
-  // The machine tells series of several machines with the same id apart.
+  // The machine distinguishes series of several machines with the same id.
   const bool apart =
       any([&](const RowHistory& series) { return name(series) != name(all.front()); });
   add({"machine", false, "", apart ? 0 : 4}, name);
@@ -120,7 +120,7 @@ Table make_table(const std::vector<RowHistory>& all, bool several) {
   return table;
 }
 
-/// Runs that have no result for one reason are one line.
+/// Runs without a result for the same reason share one line.
 void add_gaps(const std::vector<Gap>& gaps, std::vector<std::string>& lines) {
   for (auto first = gaps.begin(), end = first; first != gaps.end(); first = end) {
     end = std::find_if(first, gaps.end(), [&](const Gap& gap) {
@@ -157,7 +157,7 @@ std::vector<std::string> list_details(const RowHistory& series) {
   return lines;
 }
 
-/// True if there is more to know about a series than its line in the table.
+/// True if there is more information on a series than its line in the table.
 bool has_details(const RowHistory& series) {
   const std::string& state = series.verdict.state;
   return (state != "steady" && state != "too short" && state != "no result") ||
@@ -208,7 +208,7 @@ Legend make_legend(const History& history, const Table& table) {
   return legend;
 }
 
-/// The commands that decide about suspects, in lines that are never broken.
+/// The commands that decide about suspects, on lines that are never broken.
 void add_decision(Page& page, const History& history) {
   if (std::ranges::none_of(history.series, is_open)) return;
   const auto command = [&](const std::string& text, const char* flags) {
@@ -251,7 +251,7 @@ void add_testcase(JunitSuite& suite, const RowHistory& series) {
   }
   if (state == "slower" || state == "drifting" || state == "lost")
     return suite.add(id, "failure", state, reason);
-  // Verified, though nothing judges its speed yet.
+  // Verified, although its speed cannot be judged yet.
   suite.add(id, "", "", "");
 }
 

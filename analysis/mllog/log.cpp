@@ -42,7 +42,7 @@ class Log {
   std::string text_;
 };
 
-/// Hyperparameters by the names that the rules give them.
+/// Hyperparameters under the names of the rules.
 void add_learning(Log& log, double time, const RunFacts& facts, std::int64_t images) {
   const std::string rule = facts.text("optimizer"), prefix = rule + "_opt_";
   const auto point = [&](const std::string& key, const json& value) {
@@ -66,7 +66,7 @@ void add_learning(Log& log, double time, const RunFacts& facts, std::int64_t ima
   }
 }
 
-/// A block is trained between two validations.
+/// A block is the training between two validations.
 void add_epochs(Log& log, const std::vector<Epoch>& epochs) {
   const auto which = [](const Epoch& epoch) -> json { return {{"epoch_num", epoch.epoch}}; };
   for (std::size_t i = 0; i < epochs.size();) {

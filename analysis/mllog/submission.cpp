@@ -182,7 +182,7 @@ std::int64_t RunFacts::global_batch() const {
   return std::llround(row_.problem.number("global_batch_size").value());
 }
 
-// The rate is as models/network/schedule.hpp scales it.
+// The rate is scaled as in models/network/schedule.hpp.
 double RunFacts::base_rate() const {
   if (text("scaling") == "none") return number("rate").value_or(0);
   return number("rate").value_or(0) * static_cast<double>(global_batch()) / 256;

@@ -1,7 +1,7 @@
 #pragma once
-// Decides if a row is a run of MLPerf Training's image classification (training 3.1.0, closed
-// division, ResNet), and makes its log, which mlperf_logging's compliance checker reads. Source of
-// the rules: MLCommons, training_rules.adoc of version 3.1 (October 2023).
+// Decides whether a row is a run of MLPerf Training's image classification (training 3.1.0, closed
+// division, ResNet), and writes its log for mlperf_logging's compliance checker. Source of the
+// rules: MLCommons, training_rules.adoc of version 3.1 (October 2023).
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace assay::mllog {
 
-/// The submitter's statements, which a result file does not contain.
+/// The submitter's statements. A result file does not contain them.
 struct Submitter {
   std::string organisation, platform;  ///< names for submission_org and submission_platform
   std::string status;                  ///< "onprem", "cloud", "preview", "research"
@@ -35,7 +35,7 @@ struct Schedule {
 Schedule parse_schedule(const std::string& text);
 
 /// The number of images of a set of files with 1000 classes: 50000 for "tfrecord:n50000c1000:1f…".
-/// Nothing for other sets and for generated images.
+/// Nothing for other sets, and for generated images.
 std::optional<std::int64_t> count_images(const std::string& set);
 
 /// The facts about a training run, read from its row, in the terms of the rules.
@@ -44,7 +44,7 @@ class RunFacts {
   /// Keeps a reference to the row.
   explicit RunFacts(const Row& row) : row_(row) {}
 
-  /// A parameter as it was given; "" where the row has none of that name.
+  /// A parameter as it was given; "" if the row lacks it.
   std::string text(const char* parameter) const { return row_.parameter(parameter); }
   std::optional<double> number(const char* parameter) const;
   std::int64_t count(const char* parameter, std::int64_t otherwise) const;

@@ -13,7 +13,7 @@ namespace assay {
 
 namespace {
 
-/// More coefficients than this are a mistake, such as factor(time).
+/// A formula with more coefficients than this is a mistake, such as factor(time).
 constexpr std::size_t most_columns = 1000;
 
 using Subterm = std::vector<Design::Coding>;
@@ -31,7 +31,8 @@ std::vector<Subterm> list_reduced_subsets(const std::vector<std::size_t>& factor
   return subsets;
 }
 
-/// X and X:a- span the same columns as X:a+. Makes one such replacement; false if none is possible.
+/// X and X:a- together span the same columns as X:a+. Makes one such replacement; false if none is
+/// possible.
 bool merge_subterms(std::vector<Subterm>& subterms) {
   for (std::size_t s = 0; s < subterms.size(); ++s)
     for (std::size_t l = s + 1; l < subterms.size(); ++l) {

@@ -31,14 +31,14 @@ struct DesignColumn {
   };
   std::string name{};  ///< log(size), architecture[Power9], a[x]:log(size)
   std::vector<Part> parts{};
-  /// True if it is a level of a single factor, compared with its reference level.
+  /// True if the column is a level of a single factor, compared with its reference level.
   bool against_reference = false;
 };
 
-/// Treatment contrasts, coded so that the columns are independent where every combination of levels
-/// is observed. A factor gets a column for each level where no earlier column is their sum, else
-/// for each level but the reference (the rule of Python's patsy; R differs for a few unusual
-/// formulas).
+/// Treatment contrasts, coded so that the columns are independent if every combination of levels is
+/// observed. A factor gets a column for each level if no earlier column is the sum of these;
+/// otherwise a column for each level except the reference (the rule of Python's patsy; R differs
+/// for a few unusual formulas).
 class Design {
  public:
   /// `references`: column → reference level; by default the level of the first observation.
@@ -65,7 +65,7 @@ class Design {
   using Coding = std::pair<std::size_t, bool>;
 
  private:
-  /// The index of the variable of a factor, which is added where it is new.
+  /// The index of a factor's variable; adds the variable if it is new.
   std::size_t find_variable(const Factor& factor, const Frame& frame,
                             const std::map<std::string, std::string>& references);
   void add_terms(bool intercept);

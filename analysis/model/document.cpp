@@ -32,8 +32,8 @@ Response make_response(const Factor& response) {
                                                  : ""};
 }
 
-/// The factor by which a coefficient becomes the logarithm of a speedup; 0 where the response has
-/// no better direction, or no logarithmic scale.
+/// The factor that turns a coefficient into the logarithm of a speedup; 0 if the response has no
+/// better direction, or no logarithmic scale.
 double log_speedup_factor(const Response& response) {
   if (response.better.empty()) return 0;
   const double sign = response.better == "lower" ? -1 : 1;

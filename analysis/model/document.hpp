@@ -1,7 +1,7 @@
 #pragma once
 // The document of `assay model` (results-schema/model.schema.json): a log-linear model fitted to
-// results. Times are in seconds, rates in the units of their names. A text that is unknown is
-// empty; an optional number has no value where a reason beside it says why.
+// results. Times are in seconds, rates in the units of their names. Unknown texts are empty; if an
+// optional number has no value, a reason beside it says why.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ namespace assay {
 struct ModelOptions {
   std::string formula;
   std::map<std::string, std::string> references;  ///< column → level
-  /// Errors are clustered by "launch", by "none", or by the column of this name; "": by launch if a
+  /// Errors are clustered by "launch", "none", or the column of this name. "" means by launch if a
   /// launch has several rows, else none.
   std::string cluster;
   std::vector<std::map<std::string, std::string>> predictions;  ///< column → value
@@ -28,8 +28,8 @@ struct ModelOptions {
 struct Response {
   std::string term, column;  ///< log(time), time
   std::string scale;         ///< log, log2, sqrt or identity
-  std::string unit;          ///< of the column; "" where it has none
-  std::string better;        ///< "lower", "higher", or "" if the quantity is no speed
+  std::string unit;          ///< function of the column; "" if it has none
+  std::string better;        ///< "lower", "higher", or "" if the quantity is not a speed
 };
 
 struct FittedResult {
@@ -47,7 +47,7 @@ struct Coefficient {
   std::optional<double> se{}, t{}, p{};
   std::optional<Interval> interval{};  ///< at the level `confidence`
   std::string reason{};                ///< the reason if `se` is missing
-  /// This level over the reference level, all else equal; only for a logarithmic response.
+  /// This level over the reference level, all else being equal; only for a logarithmic response.
   std::optional<double> speedup{};
   std::optional<Interval> speedup_interval{};
   std::string
@@ -58,7 +58,7 @@ struct AliasedTerm {
   std::string term, because;
 };
 
-/// F test that all coefficients but the constant are zero.
+/// F test of the hypothesis that all coefficients but the constant are zero.
 struct FTest {
   std::optional<double> value{}, p{};
   std::optional<std::size_t> df1{}, df2{};
@@ -74,7 +74,7 @@ struct Clusters {
 /// A prediction of observations that were left out of the fit.
 struct Validation {
   std::string kind;
-  std::string left_out{};             ///< system=summit; "" where nothing can be left out
+  std::string left_out{};             ///< system=summit; "" if nothing can be left out
   std::size_t n = 0;                  ///< number of observations left out
   std::optional<double> rms_error{};  ///< in natural logarithms for log and log2
   std::optional<double> worst_ratio{};
@@ -102,7 +102,7 @@ struct Prediction {
   std::optional<double> value{};                 ///< in the unit of the response
   std::optional<Interval> interval{};            ///< of one new observation
   std::vector<Extrapolation> extrapolated{};
-  std::vector<std::string> unseen{};  ///< column=level of levels without an observation
+  std::vector<std::string> unseen{};  ///< column=level for levels without an observation
   std::string reason{};               ///< why there is no value or no interval
 };
 
@@ -118,7 +118,7 @@ struct ModelDocument {
   std::map<std::string, std::string> reference;  ///< column → level
   std::vector<Coefficient> coefficients;
   std::vector<AliasedTerm> aliased;
-  std::optional<double> r2, adjusted_r2;  ///< about the mean where the columns span the constant
+  std::optional<double> r2, adjusted_r2;  ///< about the mean if the columns span the constant
   double sigma = 0;                       ///< standard deviation of the residuals
   std::size_t df = 0;
   FTest f;

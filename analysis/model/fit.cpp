@@ -15,14 +15,15 @@ using Eigen::VectorXd;
 
 namespace {
 
-/// Residuals below this part of the response are rounding.
+/// Residuals below this fraction of the response are rounding errors.
 constexpr double rounding = 1e-12;
 
-/// Below it, a division amplifies the rounding of the residuals to more than 1e-11 of the response.
+/// Below this value, a division amplifies the rounding of the residuals to more than 1e-11 of the
+/// response.
 constexpr double least_condition = 1e-5;
 
-/// Finds the columns that earlier columns determine: Gram-Schmidt in the order of the formula. Each
-/// column is orthogonalised twice, which makes it orthogonal to working precision.
+/// Finds the columns that earlier columns determine, by Gram-Schmidt in the order of the formula.
+/// Each column is orthogonalised twice, which makes it orthogonal to working precision.
 void find_aliases(const MatrixXd& x, LeastSquares& fit) {
   const Index most = std::min(x.rows(), x.cols());
   MatrixXd q(x.rows(), most), r = MatrixXd::Zero(most, most);
@@ -71,7 +72,7 @@ LeastSquares least_squares(const MatrixXd& x, const VectorXd& y) {
   }
   MatrixXd independent = x(Eigen::all, fit.independent);
   const Index k = independent.cols();
-  // Columns of unit length, so that the units of the columns do not affect the condition number.
+  // Columns are scaled to unit length, so that their units do not affect the condition number.
   const VectorXd length = column_lengths(independent);
   const Eigen::ColPivHouseholderQR<MatrixXd> qr(independent * length.cwiseInverse().asDiagonal());
   fit.estimates = length.cwiseInverse().asDiagonal() * qr.solve(y);
@@ -81,7 +82,7 @@ LeastSquares least_squares(const MatrixXd& x, const VectorXd& y) {
   fit.inverse = right * right.transpose();
   fit.residuals = y - independent * fit.estimates;
   fit.fitted = y - fit.residuals;
-  independent.resize(0, 0);  // a fleet makes each of these matrices large
+  independent.resize(0, 0);  // for a fleet each of these matrices is large
   fit.basis = qr.householderQ() * MatrixXd::Identity(y.size(), k);
   fit.leverage = fit.basis.rowwise().squaredNorm();
   fit.squares = fit.residuals.squaredNorm();
@@ -108,7 +109,7 @@ std::optional<double> LeastSquares::at(const VectorXd& row) const {
 std::optional<VectorXd> LeastSquares::residuals_without(const Indices& rows) const {
   const MatrixXd q = basis(rows, Eigen::all);
   const VectorXd e = residuals(rows);
-  // (I - QQ')^-1 = I + Q (I - Q'Q)^-1 Q', and both brackets have the same least eigenvalue: the
+  // (I - QQ')^-1 = I + Q (I - Q'Q)^-1 Q', and both brackets have the same least eigenvalue; so the
   // smaller one is solved.
   const bool by_rows = q.rows() <= q.cols();
   const Index size = std::min(q.rows(), q.cols());
@@ -119,7 +120,8 @@ std::optional<VectorXd> LeastSquares::residuals_without(const Indices& rows) con
     others.noalias() -= q.transpose() * q;
   const Eigen::LLT<MatrixXd> solver(others);
   if (solver.info() != Eigen::Success) return std::nullopt;
-  // 1 / ||others^-1||_1: the eigenvalues are compared with 1, those of I, not with each other.
+  // 1 / ||others^-1||_1: the eigenvalues are compared with 1, the eigenvalue of I, and not with
+  // each other.
   const double least = solver.rcond() * others.cwiseAbs().colwise().sum().maxCoeff();
   if (!(least >= least_condition)) return std::nullopt;
   return by_rows ? VectorXd(solver.solve(e)) : VectorXd(e + q * solver.solve(q.transpose() * e));
@@ -127,7 +129,7 @@ std::optional<VectorXd> LeastSquares::residuals_without(const Indices& rows) con
 
 std::optional<double> LeastSquares::unexplained_part() const {
   if (!(variation > 0)) return std::nullopt;
-  // Rounding alone must not make R2 negative where the formula explains nothing.
+  // If the formula explains nothing, rounding must not make R2 negative.
   const double part = squares / variation;
   return std::fabs(1 - part) < rounding ? 1 : part;
 }
@@ -153,7 +155,7 @@ struct Clustered {
   Index groups;
 };
 
-/// The sum of the rows of each group (a column), each times its residual.
+/// The sum over the rows of each group (a column) of each row times its residual.
 MatrixXd sum_scores(const Clustered& data, const VectorXd& residuals) {
   MatrixXd scores = MatrixXd::Zero(data.x.cols(), data.groups);
   for (Index i = 0; i < data.x.rows(); ++i)
@@ -162,8 +164,8 @@ MatrixXd sum_scores(const Clustered& data, const VectorXd& residuals) {
 }
 
 /// Number of combinations of coefficients that differ only between groups: the rank that is lost
-/// when the means of the groups are subtracted. Their errors have G minus this number degrees of
-/// freedom, however many observations there are.
+/// when the group means are subtracted. The errors of these combinations have G minus this number
+/// degrees of freedom, however many observations there are.
 Index coefficients_between_groups(const Clustered& data) {
   MatrixXd means = MatrixXd::Zero(data.groups, data.x.cols());
   VectorXd sizes = VectorXd::Zero(data.groups);
@@ -195,7 +197,7 @@ std::vector<bool> mark_single_group_coefficients(const Clustered& data) {
   constexpr double least = 1 - least_independent_part;
   std::vector<bool> determined(static_cast<std::size_t>(k), false);
   for (const Indices& rows : members) {
-    // Q'Q and QQ' have the same eigenvalues other than zero: those of the smaller one are found.
+    // Q'Q and QQ' have the same nonzero eigenvalues, so those of the smaller one are computed.
     const MatrixXd part = q(rows, Eigen::all);
     const bool by_rows = part.rows() < k;
     const MatrixXd hat =
@@ -217,9 +219,9 @@ std::vector<bool> mark_single_group_coefficients(const Clustered& data) {
   return determined;
 }
 
-/// Wald's statistic that the `tested` coefficients are all zero, over their number; NAN where their
-/// covariance is singular. Computed in units of the errors, so that the units of the columns do not
-/// decide what is singular.
+/// Wald's statistic for the hypothesis that the `tested` coefficients are all zero, over their
+/// number; NAN if their covariance is singular. It is computed in units of the errors, so that the
+/// units of the columns do not decide what is singular.
 double wald_statistic(const MatrixXd& covariance, const VectorXd& estimates,
                       const Indices& tested) {
   const MatrixXd block = covariance(tested, tested);
@@ -231,7 +233,7 @@ double wald_statistic(const MatrixXd& covariance, const VectorXd& estimates,
   return slopes.dot(solver.solve(slopes)) / static_cast<double>(tested.size());
 }
 
-/// Wald's test that all coefficients but the intercept are zero.
+/// Wald's test of the hypothesis that all coefficients but the intercept are zero.
 FTest wald_test(const Clustered& data, const LeastSquares& fit, const MatrixXd& covariance,
                 bool all_have_errors) {
   Indices tested;

@@ -27,7 +27,7 @@ struct Alias {
 };
 
 struct LeastSquares {
-  /// Columns with a coefficient: all that earlier columns do not determine, as in R.
+  /// Columns with a coefficient: those that earlier columns do not determine, as in R.
   Indices independent;
   std::vector<Alias> aliased;  ///< the other columns
   Eigen::VectorXd estimates;   ///< of the independent columns
@@ -37,12 +37,13 @@ struct LeastSquares {
   double squares = 0;     ///< sum of the squared residuals
   double variation = 0;   ///< the same of the response: about its mean if `constant`, else about 0
   bool constant = false;  ///< true if the columns span the constant
-  bool perfect = false;   ///< residuals are mere rounding errors, which determine no standard error
+  bool perfect = false;   ///< residuals are only rounding errors, from which no standard error
+                          ///< follows
 
   std::size_t n() const { return static_cast<std::size_t>(residuals.size()); }
   std::size_t df() const { return n() - independent.size(); }
-  /// The fitted value for a row of all columns. Nothing where the observations do not determine it:
-  /// the row breaks a dependence between columns that all observations have.
+  /// The fitted value for a row of all columns. Nothing if the observations do not determine it,
+  /// because the row breaks a dependence between columns that holds in all observations.
   std::optional<double> at(const Eigen::VectorXd& row) const;
   /// The errors with which a fit to all other rows predicts these rows: (I - H)^-1 e, with their
   /// residuals e and their part H of the hat matrix (R. D. Cook and S. Weisberg, Residuals and
@@ -59,7 +60,7 @@ LeastSquares least_squares(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
 /// The length of each column, at least 1e-300, so that it can be a divisor.
 Eigen::VectorXd column_lengths(const Eigen::MatrixXd& matrix);
 
-/// The covariance of the estimates and what follows from it.
+/// The covariance of the estimates, and the errors that follow from it.
 struct Errors {
   Eigen::MatrixXd covariance;
   std::vector<std::string> reasons;  ///< by coefficient: why it has no error; "" if it has one
@@ -74,10 +75,10 @@ struct Errors {
 Errors plain_errors(const LeastSquares& fit);
 
 /// CR1: the sandwich of the groups' scores times G/(G-1) (n-1)/(n-k), with t of G - 1 degrees of
-/// freedom, as in Stata and statsmodels. `group`: the group of each observation, counted from 0.
-/// A coefficient that a single group determines gets a reason instead of an error: its scores sum
-/// to zero, so the sandwich would report an error of zero. No coefficient gets an error where there
-/// are no more groups than coefficients that differ only between groups.
+/// freedom, as in Stata and statsmodels. `group`: the group of each observation, counted from 0. If
+/// a single group determines a coefficient, the coefficient gets a reason instead of an error: its
+/// scores sum to zero, so the sandwich would report an error of zero. No coefficient gets an error
+/// unless there are more groups than coefficients that differ only between groups.
 Errors compute_clustered_errors(const Eigen::MatrixXd& x, const LeastSquares& fit,
                                 const Indices& group);
 

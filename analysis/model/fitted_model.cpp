@@ -15,7 +15,7 @@ namespace assay {
 
 namespace {
 
-/// Keeps the sums of squares of a column inside the range of a double.
+/// Scales a column so that its sum of squares is within the range of a double.
 void check_range(const std::string& name, const Eigen::VectorXd& values) {
   constexpr double most = 1e100;
   const double largest = values.cwiseAbs().maxCoeff();
@@ -67,7 +67,7 @@ std::vector<std::string> select_columns(Frame& frame, const Formula& formula,
   return columns;
 }
 
-/// Reference levels as the frame names them: 8 for "8.0" of a column of numbers.
+/// Reference levels with the names of the frame: 8 for "8.0" if the column has numbers.
 std::map<std::string, std::string> level_names(std::map<std::string, std::string> references,
                                                const Frame& frame,
                                                const std::vector<std::string>& columns) {
@@ -89,7 +89,7 @@ FittedModel fit_model(const Formula& formula, Frame frame, const ModelOptions& o
   std::string by = options.cluster.empty() ? "launch" : options.cluster;
   Indices groups;
   if (by != "none") groups = group_observations(frame, by);
-  // Launches with a row each are no groups.
+  // If each launch has only one row, launches are not groups.
   if (options.cluster.empty() && std::set(groups.begin(), groups.end()).size() == frame.size())
     by = "none";
   Errors errors =
@@ -122,7 +122,7 @@ std::map<std::string, FrameValue> make_cells(const FittedModel& model,
   return cells;
 }
 
-/// Adds the levels that no observation has, and the numbers outside of the observed range.
+/// Adds the levels without an observation, and the numbers outside of the observed range.
 void add_distance_from_data(Prediction& prediction, const Design& design) {
   std::set<std::string> reported;
   for (const Variable& variable : design.variables()) {
@@ -138,8 +138,8 @@ void add_distance_from_data(Prediction& prediction, const Design& design) {
   }
 }
 
-/// The interval that holds one new observation: the error of the mean, and of one observation about
-/// it. Nothing where it is not finite.
+/// The interval for one new observation: from the error of the mean, and that of one observation
+/// about it. Nothing if it is not finite.
 std::optional<Interval> make_interval(const FittedModel& model, const Eigen::VectorXd& row,
                                       double value) {
   const Eigen::VectorXd x = row(model.fit.independent);

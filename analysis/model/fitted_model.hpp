@@ -1,5 +1,5 @@
 #pragma once
-// A formula fitted to a frame, with its standard errors, and what the document tells of it.
+// A formula fitted to a frame, with its standard errors, and its parts of the document.
 
 #include <map>
 #include <string>
@@ -31,7 +31,7 @@ std::optional<double> finite(double value);
 FittedModel fit_model(const Formula& formula, Frame frame, const ModelOptions& options);
 
 /// Leaves out each machine in turn (by system, else architecture, else host), then the largest
-/// problem (by size, else flops, else bytes), fits the rest, and compares the predictions with the
+/// problem (by size, else flops, else bytes), fits the rest, and compares its predictions with the
 /// observations that were left out.
 std::vector<Validation> validate_model(const FittedModel& model);
 

@@ -13,7 +13,7 @@ namespace assay {
 
 namespace {
 
-/// `a*b*c` stands for all their products: 2^n terms.
+/// `a*b*c` stands for all products of its factors: 2^n terms.
 constexpr std::size_t most_factors = 6;
 
 const std::vector<std::string> functions{"log", "log2", "sqrt", "factor"};

@@ -21,10 +21,10 @@ struct Formula {
   std::string text;
   Factor response;
   bool intercept = true;
-  /// There are no repetitions; main effects stand before interactions, then in the order of the
-  /// formula.
+  /// The terms are distinct. Main effects come before interactions; otherwise terms are in the
+  /// order of the formula.
   std::vector<Term> terms;
-  /// The columns in the formula, without repetitions; the response first.
+  /// The distinct columns in the formula, the response first.
   std::vector<std::string> columns() const;
 };
 

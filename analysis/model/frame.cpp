@@ -23,8 +23,8 @@ FrameValue make_cell(const json& value) {
   return value.is_number() ? value : FrameValue();
 }
 
-/// `emplace` keeps the first value: a parameter never hides a column of the row, nor a field of the
-/// problem a parameter.
+/// `emplace` keeps the first value, so a parameter never hides a column of the row, and a field of
+/// the problem never hides a parameter.
 std::map<std::string, FrameValue> make_cells(const std::string& system, const std::string& host,
                                              const Row& row) {
   std::map<std::string, FrameValue> cells;
@@ -39,7 +39,7 @@ std::map<std::string, FrameValue> make_cells(const std::string& system, const st
   put("benchmark", row.benchmark);
   if (!row.names.empty()) put("name", row.names.front());
   put("problem", row.problem.descriptor);
-  if (row.execution) {  // the parameters have what was asked for
+  if (row.execution) {  // the parameters have the requested algorithm
     put("ran", row.execution->algorithm);
     put("implementation", row.execution->implementation);
   }
@@ -101,7 +101,7 @@ std::string level_name(const FrameValue& cell) {
 Frame::Frame(const Results& results) {
   std::map<std::string, std::size_t> excluded;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    // The set is by id, because an incorrect launch excludes the other launches of its id.
+    // The set contains ids, because an incorrect launch excludes the other launches of its id.
     std::vector<std::string> ids;
     std::map<std::string, LaunchGroups> groups;
     const auto& rows = results[i].rows();
@@ -166,7 +166,7 @@ void Frame::select(const std::vector<std::string>& columns) {
   const std::vector<std::string> known = this->columns();
   for (const std::string& column : columns)
     if (std::find(known.begin(), known.end(), column) == known.end())
-      // The columns are those of the results: no other command lists them.
+      // The error lists the columns of the results, because no other command lists them.
       throw InputError(
           explain_unknown_name("column", column, known) +
           (known.size() > most_valid_names ? " The results have: " + join(known, ", ") + "." : ""));
@@ -176,7 +176,7 @@ void Frame::select(const std::vector<std::string>& columns) {
   if (observations_.empty())
     throw NothingToModel(fmt::format(
         "no row has all columns of the formula (rows left out: {}). Remove a column.", reasons()));
-  // A number that its source calls incomparable is never used in a fit with other numbers.
+  // A number that its source calls incomparable never enters a fit with other numbers.
   std::string scope = observations_.front().scope;
   for (const Observation& observation : observations_)
     if (observation.scope.empty()) scope.clear();

@@ -1,5 +1,5 @@
 #pragma once
-// Result files as a table for a fit: an observation per row and launch, with named columns.
+// Result files as a table for a fit: one observation for each row and launch, with named columns.
 
 #include <Eigen/Core>
 #include <map>
@@ -19,27 +19,28 @@ class NothingToModel : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A number or a text; null where the row does not have the column.
+/// A number or a text; null if the row lacks the column.
 using FrameValue = nlohmann::json;
 
 struct Observation {
   std::string label;   ///< system, id and launch
   std::string launch;  ///< equal for rows of the same launch, unique for a published number
   std::string citation;
-  /// Only numbers of the same scope may be compared: "" for measured and for comparable published
-  /// numbers, else the source outside of which they are incomparable.
+  /// Only numbers of the same scope may be compared. The scope is "" for measured and for
+  /// comparable published numbers; otherwise it is the source outside of which they are
+  /// incomparable.
   std::string scope;
   std::string incomparable;  ///< why the scope is limited
   bool published = false, shared = false, throttled = false;
   std::map<std::string, FrameValue> cells;
-  /// The cell of a column; null where the observation does not have it.
+  /// The cell of a column; null if the observation lacks it.
   const FrameValue& at(const std::string& column) const;
 };
 
-/// Keeps of each row what a frame reads.
+/// Keeps the parts of each row that a frame reads.
 bool keep_for_model(Row& row, std::string_view text, const RunResult& head);
 
-/// The observations of results, in the order of files and rows, and which rows were left out.
+/// The observations of results, in the order of files and rows, and the rows that were left out.
 class Frame {
  public:
   /// Columns: time, error, rate.<name>, system, host, benchmark, name, problem (the descriptor),

@@ -12,7 +12,7 @@ namespace assay {
 
 namespace {
 
-/// With fewer groups the literature finds clustered errors too small on average.
+/// With fewer groups, clustered errors are too small on average, according to the literature.
 constexpr std::size_t few_groups = 20;
 
 /// True if several launches repeat the measured observations of any problem.
@@ -25,8 +25,7 @@ bool problems_repeat(const Frame& frame, const Indices& problem) {
                      [](const auto& group) { return group.second.size() > 1; });
 }
 
-/// Coefficients whose column has a single value in all observations of a problem, the intercept
-/// among them.
+/// Coefficients whose column is constant within each problem, including the intercept.
 std::vector<std::size_t> find_constant_within_problems(const FittedModel& model,
                                                        const Indices& problem) {
   std::vector<std::size_t> constant;
@@ -41,9 +40,9 @@ std::vector<std::size_t> find_constant_within_problems(const FittedModel& model,
   return constant;
 }
 
-/// A warning where terms that vary only between problems have too small an error, else "". Launches
-/// of the same problems repeat the fit's error for each problem. Errors by launch (or by row) then
-/// say how well these problems are known, not how well the term is.
+/// A warning if the errors of terms that vary only between problems are too small, else "".
+/// Launches of the same problem repeat the fit's error for this problem. So errors by launch (or by
+/// row) tell how well these problems are known, not how well the term is.
 std::string between_problems_note(const FittedModel& model) {
   if (model.clustered_by != "launch" && model.clustered_by != "none") return "";
   const Indices problem = group_observations(model.frame, "problem");
@@ -51,7 +50,8 @@ std::string between_problems_note(const FittedModel& model) {
       static_cast<std::size_t>(1 + *std::max_element(problem.begin(), problem.end()));
   if (!problems_repeat(model.frame, problem)) return "";
   const std::vector<std::size_t> constant = find_constant_within_problems(model, problem);
-  // As many coefficients as problems fit each problem exactly: they describe these problems alone.
+  // With as many coefficients as problems, each problem is fitted exactly, so they describe only
+  // these problems.
   if (constant.size() >= problems) return "";
   const Errors by_problem = compute_clustered_errors(model.design.values(), model.fit, problem);
   std::vector<std::string> terms;

@@ -11,7 +11,7 @@ namespace assay {
 
 namespace {
 
-/// Entries of a list that a page shows; the document has all of them.
+/// Entries of a list that a page shows; the document has all entries.
 constexpr std::size_t most_shown = 12;
 
 std::string number(const std::optional<double>& value) {
@@ -34,8 +34,8 @@ std::string interval_text(const std::optional<Interval>& range, const std::strin
   return range ? in_unit(range->low, unit) + " .. " + in_unit(range->high, unit) : "-";
 }
 
-/// Columns of the widest term, remark, text, and line of the head that a table on a terminal
-/// contains whole.
+/// Widths, in columns, up to which a table on a terminal shows a term, a remark, a text, and a line
+/// of the head in full.
 constexpr std::size_t most_term = 32, most_remark = 12, most_text = 60, most_head = 100;
 
 /// A page whose long texts are footnotes on a terminal.
@@ -43,11 +43,11 @@ struct ModelPage : Page {
   using Page::Page;
   Legend legend{};
 
-  /// The text, or, if it would make a table too wide for a terminal, the number of its footnote.
+  /// The text or, if it would make a table too wide for a terminal, the number of its footnote.
   std::string brief(const std::string& text, std::size_t width) {
     return markdown() || count_columns(text) <= width ? text : legend.footnote(text);
   }
-  /// A term as it is printed: a long one is cut, and its footnote has the whole.
+  /// A term for display; a long one is cut, and its footnote has the whole term.
   std::string term(const std::string& name) {
     const std::string whole = brief(name, most_term);
     return whole == name ? name : fmt::format("{} {}", shorten(name, most_term), whole);
@@ -162,7 +162,7 @@ void add_predictions(Page& page, const ModelDocument& document) {
   page.part(table);
 }
 
-/// The notes of a page that has all else.
+/// The notes, the last part of a page.
 void add_notes(ModelPage& page, const ModelDocument& document) {
   Legend& legend = page.legend;
   if (has_speedups(document))

@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* only_they = "only they determine a coefficient that their prediction needs";
 
-/// The errors of the predictions of some observations by a fit to all others, or why there are
-/// none.
+/// The errors with which a fit to all other observations predicts some observations, or why there
+/// are none.
 struct LeftOutErrors {
   Eigen::VectorXd errors{};
   std::string reason{};
@@ -41,7 +41,8 @@ LeftOutErrors refit(const FittedModel& model, const Indices& rows,
   return refitted;
 }
 
-/// True if a column is zero in all other observations, as that of a level of the left-out machine.
+/// True if a column is zero in all other observations, for example that of a level of the left-out
+/// machine.
 bool have_own_column(const FittedModel& model, const Indices& rows,
                      const std::vector<bool>& left_out) {
   for (const auto column : model.design.values().colwise()) {
@@ -52,8 +53,8 @@ bool have_own_column(const FittedModel& model, const Indices& rows,
   return false;
 }
 
-/// A fit for each machine of a fleet would take minutes, so only those are fitted that the fit of
-/// all observations does not tell.
+/// Fitting once for each machine of a fleet would take minutes. So a fit is made only if the fit of
+/// all observations does not give the errors.
 LeftOutErrors leave_out(const FittedModel& model, const Indices& rows) {
   std::vector<bool> left_out(model.frame.size(), false);
   for (const Eigen::Index i : rows) left_out[i] = true;
@@ -80,7 +81,7 @@ Validation validate(const FittedModel& model, const char* kind, const std::strin
   return check;
 }
 
-/// The observations of each level of a column; empty where an observation has none.
+/// The observations of each level of a column; empty if an observation has no level.
 std::vector<Indices> group_levels(const Frame& frame, const std::string& column) {
   std::vector<Indices> levels;
   const Indices groups = group_observations(frame, column);

@@ -21,13 +21,13 @@ std::string name_plot(const Series& series) {
   return collective.empty() ? series.first().benchmark : collective;
 }
 
-/// A line from which nothing can be concluded has its R² alone (Curve::fits).
+/// A curve from which no conclusion is drawn shows only its R² (Curve::fits).
 json by_size(const Results& results, const SeriesList& all) {
   json curves = json::array();
   std::vector<const Series*> firsts;
   for (const Curve& measured : fit_curves(results, all)) {
     firsts.push_back(&all[measured.series.front()]);
-    // The fit, and the best bandwidth, are made of all its sizes.
+    // The fit, and the best bandwidth, use all its sizes.
     std::string mark;
     for (const std::size_t i : measured.series) mark = worse_mark(mark, choose_mark(all[i]));
     json curve = {{"group", name_plot(*firsts.back())},
@@ -58,7 +58,8 @@ json by_size(const Results& results, const SeriesList& all) {
   return curves;
 }
 
-/// The largest message of each series of ranks: there bandwidth counts and not latency.
+/// The largest message of each series of ranks, because bandwidth, not latency, determines its
+/// time.
 json by_ranks(const Results& results, const SeriesList& all) {
   std::map<std::string, std::map<double, std::map<double, std::size_t>>> groups;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -139,25 +140,26 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Settings that a curve goes over: how a step has so many images, and repetitions.
+/// Settings that vary along a curve: those that make up the number of images in a step, and
+/// repetitions.
 const std::vector<std::string> over{"batch", "accumulate", "ranks", "nodes", "trial"};
 
-/// A training: its epochs and seconds to the target, `never` if it did not reach it, and the
-/// score of its last epoch; nothing if it has none.
+/// A training: its epochs and seconds to the target (`never` if it did not reach it), and the score
+/// of its last epoch (nothing if it has none).
 struct Trained {
   std::size_t row = 0;
   double epochs = never, seconds = never;
   std::optional<double> score{};
-  std::string quality{};  ///< of the network; "": no validation tells
+  std::string quality{};  ///< of the network; "": no validation reports it
 };
 
 std::vector<Trained> list_trainings(const SeriesList& all, std::size_t index) {
   std::vector<Trained> trained;
   for (const Row& row : all[index].rows) {
-    // A row that failed or was stopped says nothing of learning.
+    // A row that failed or was stopped tells nothing about learning.
     if (!row.is_ok() && !is_final(row.status)) continue;
     Trained& trial = trained.emplace_back(Trained{index});
-    // A training without a result has diverged, or missed a target that was demanded.
+    // A training without a result has diverged, or missed a required target.
     if (row.epochs.empty()) continue;
     const Epoch& last = row.epochs.back();
     trial.quality = find_quality(last.measures);
@@ -170,8 +172,8 @@ std::vector<Trained> list_trainings(const SeriesList& all, std::size_t index) {
   return trained;
 }
 
-/// Median and ends; a training that does not reach its target takes longer than any that does, so
-/// that leaving it out would flatter the others. Null: beyond all limits.
+/// Median and extremes. A training that does not reach its target counts as longer than any that
+/// does, because leaving it out would flatter the others. Null: beyond all limits.
 json summarize(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto finite = [](double value) { return value < never ? json(value) : json(); };

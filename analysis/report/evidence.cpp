@@ -1,5 +1,5 @@
-// Rows tell more than times: devices, burn-ins, links, storage, blame. The tables of other
-// commands.
+// The evidence of rows beside their times: devices, burn-ins, links, storage, blame. The tables are
+// those of other commands.
 
 #include "analysis/evidence.hpp"
 
@@ -21,7 +21,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most_lines = 500;   ///< of a table of nodes; the others are in the files
+constexpr std::size_t most_lines = 500;   ///< lines of a table of nodes; the files have the others
 constexpr std::size_t most_courses = 12;  ///< that a plot can show
 
 json table_json(const std::string& title, const assay::Table& table) {
@@ -30,7 +30,8 @@ json table_json(const std::string& title, const assay::Table& table) {
   return page_table;
 }
 
-/// A matrix: its lines have the ratios of their numbers to the median of all, above 1 faster.
+/// A matrix. Its lines contain the ratios of their numbers to the median of all numbers; above 1 is
+/// faster.
 json matrix_json(const Matrix& matrix) {
   json page_table = table_json(matrix.title, matrix.table);
   std::vector<double> positive;
@@ -53,7 +54,7 @@ json section(const char* id, const char* title, const std::string& text, json ta
   return {{"id", id}, {"title", title}, {"text", text}, {"tables", std::move(tables)}};
 }
 
-/// Leaves the first lines; the text that says so, or "".
+/// Keeps the first lines; returns the text that says so, or "".
 template <class List>
 std::string cut(List& list, const char* first) {
   const std::size_t count = list.size();

@@ -1,4 +1,4 @@
-// Lists for all inputs what failed, what was lost and what is noisy: groups of items with reasons.
+// Lists the failed, lost and noisy items of all inputs, in groups with reasons.
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t most_items = 200;  ///< of a group; its count is that of all
+constexpr std::size_t most_items = 200;  ///< items shown of a group; its count includes all
 
-/// An interval of more than this part of its median decides little.
+/// If an interval is wider than this fraction of its median, it decides little.
 constexpr double wide_interval = 0.1;
 
 /// One of "failed", "lost" and "noisy": its groups, in the order in which they were added.
@@ -52,7 +52,7 @@ struct Findings {
   Groups failed, lost, noisy;
 };
 
-/// Owner of the series: its host in a fleet, else its system.
+/// The owner of the series: its host in a fleet, else its system.
 std::string find_owner(const ReportInput& input, const Series& series) {
   if (input.fleet.rows.empty()) return name_system(input.results, series);
   return input.results[series.result].environment(series.first()).host;
@@ -93,7 +93,7 @@ void add_rows(Findings& findings, const ReportInput& input, const SeriesList& al
   }
 }
 
-/// A run that was interrupted lacks the rows that it did not come to.
+/// An interrupted run lacks the rows that it did not reach.
 void add_unfinished(Findings& findings, const Results& results) {
   for (const NamedResult& named : results) {
     const RunHeader run = named.run();
@@ -132,7 +132,7 @@ void add(Findings& findings, const Comparison& comparison, const std::string& se
       findings.failed.add(row.new_status, what, section, row.id, row.reason);
 }
 
-/// The first ground of a node's verdict.
+/// The first reason for a node's verdict.
 std::string explain(const JudgedNode& node) {
   if (!node.reason.empty()) return node.reason;
   for (const JudgedRow& row : node.rows)
@@ -171,7 +171,7 @@ void add(Findings& findings, const History& history, const std::string& section)
   }
 }
 
-/// The page alone shows a model.
+/// A model is shown only on the page.
 void add(Findings&, const json&, const std::string&) {}
 
 }  // namespace

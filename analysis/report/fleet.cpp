@@ -25,7 +25,7 @@ struct Member {
   const Series* series = nullptr;
   std::string host;
   bool in_median = false;
-  int gravity = 0;      ///< 0: needs no look
+  int gravity = 0;      ///< 0: needs no attention
   double slowness = 0;  ///< logarithm of its time over the median of the others
 };
 
@@ -40,7 +40,7 @@ constexpr int slow = 1, noisy = 2, lacking = 3, bad = 4;
 
 bool is_ok(const Member& member) { return has_time(*member.series); }
 
-/// Chooses what is part of the median, and what needs a look.
+/// Chooses the members that enter the median, and those that need attention.
 void judge(Case& fleet_case) {
   std::vector<double> times;
   std::size_t quiet = 0;
@@ -49,7 +49,7 @@ void judge(Case& fleet_case) {
       times.push_back(member.series->median);
       quiet += any_launch(*member.series, was_disturbed) ? 0 : 1;
     }
-  // Disturbed times are upper limits: they are left out while most nodes were quiet.
+  // Disturbed times are upper limits, so they are left out if most nodes were quiet.
   const bool quiet_alone = 2 * quiet >= times.size();
   const std::vector<Standing> places = standings(times);
   std::size_t place = 0;
@@ -89,8 +89,9 @@ FleetCases collect_fleet_cases(const Results& results, const SeriesList& all) {
   return cases;
 }
 
-/// The result of each fleet that has most rows in order, and of these the one nearest the medians.
-/// One for all rows: relations between rows are then those within a node.
+/// The result that represents each fleet: the one with the most rows in order and, of these, the
+/// one nearest to the medians. It is one result for all rows, so relations between rows are
+/// relations within a node.
 std::map<std::string, std::size_t> typical_results(const FleetCases& cases) {
   // Number of rows in order and their distance from the medians, by fleet and result.
   std::map<std::string, std::map<std::size_t, std::pair<int, double>>> candidates;
@@ -109,7 +110,7 @@ std::map<std::string, std::size_t> typical_results(const FleetCases& cases) {
   return typical;
 }
 
-/// The member that stands for all; nothing where each of them is listed.
+/// The member that represents all; nothing if each member is listed.
 const Member* representative(const Case& fleet_case, std::size_t typical) {
   const Member* best = nullptr;
   for (const Member& member : fleet_case.members) {
@@ -158,7 +159,7 @@ FleetRow summarize(const std::string& id, const Case& fleet_case, const Member& 
 /// Rows: result and id.
 using RowSet = std::set<std::pair<std::size_t, std::string>>;
 
-/// The gravest of what needs a look.
+/// The most severe rows that need attention.
 void list_members(const FleetCases& cases, RowSet& shown, FleetSummary& fleet) {
   std::vector<const Member*> listed;
   for (const auto& [key, fleet_case] : cases)
@@ -175,7 +176,7 @@ void list_members(const FleetCases& cases, RowSet& shown, FleetSummary& fleet) {
     shown.insert({member->series->result, member->series->first().id});
 }
 
-/// Unpacks the rows, but those that are `hidden`.
+/// Unpacks the rows, except those that are `hidden`.
 void unpack(Results& results, const RowSet& hidden) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::vector<Row> rows;
@@ -286,8 +287,9 @@ void adopt_fleet(const FleetSummary& fleet, SeriesList& all) {
 
 namespace {
 
-constexpr std::size_t most_whole_nodes = 100;  ///< that did not pass, with all of their rows
-constexpr std::size_t most_rows = 20;          ///< of each other node that did not pass
+constexpr std::size_t most_whole_nodes = 100;  ///< nodes that did not pass, which are shown with
+                                               ///< all of their rows
+constexpr std::size_t most_rows = 20;          ///< rows of each other node that did not pass
 
 bool needs_a_look(const JudgedRow& row) {
   return row.verdict != NodeVerdict::pass || row.disturbed || row.throttled;
@@ -302,10 +304,10 @@ json condense_acceptance(Acceptance acceptance) {
   std::vector<std::size_t> row_counts;
   for (const JudgedNode& node : nodes) {
     row_counts.push_back(node.rows.size() + node.rows_missing);
-    // A node without a result has nothing to show but its verdict.
+    // A node without a result has only its verdict to show.
     if (node.verdict != NodeVerdict::pass && !node.rows.empty()) failed.push_back(&node);
   }
-  // The gravest first; among equals the slowest.
+  // The most severe first; among equals the slowest.
   std::stable_sort(failed.begin(), failed.end(), [](const JudgedNode* a, const JudgedNode* b) {
     return std::pair(a->verdict, a->score.value_or(0)) >
            std::pair(b->verdict, b->score.value_or(0));

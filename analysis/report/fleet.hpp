@@ -17,18 +17,18 @@ namespace assay::report {
 
 /// Up to this number of nodes, every row of every node is shown.
 inline constexpr std::size_t most_nodes = 32;
-/// A node's row is listed by itself if its time is above the median of the other nodes by more than
-/// this part (the limit of the shipped criteria of `assay accept`).
+/// A node's row is listed individually if its time exceeds the median of the other nodes by more
+/// than this fraction (the limit of the shipped criteria of `assay accept`).
 inline constexpr double listed_above = 0.05;
-/// At most so many rows are listed by node, the most severe first.
+/// At most this number of rows is listed by node, the most severe first.
 inline constexpr std::size_t most_listed = 2000;
 
 /// One row id over the nodes of a fleet.
 struct FleetRow {
   std::string id;
   std::size_t result = 0;            ///< index of the result whose rows represent all
-  std::size_t nodes = 0;             ///< whose times are in the median
-  std::size_t all_nodes = 0;         ///< that have the row
+  std::size_t nodes = 0;             ///< nodes whose times are in the median
+  std::size_t all_nodes = 0;         ///< nodes that have the row
   double median = 0;                 ///< of the nodes' medians, seconds; 0: no times
   std::optional<Interval> interval;  ///< of that median, over nodes
   std::optional<double> fraction;    ///< median of the nodes' fractions of their ceilings
@@ -56,12 +56,13 @@ bool pack_row(Row& row, std::string_view text, const RunResult& head);
 /// The exit code for the rows of these results. Published rows do not count.
 ExitCode rows_exit_code(const Results& results);
 
-/// Unpacks rows that were read by pack_row(): of a fleet only those that the page shows, else all.
+/// Unpacks rows that were read by pack_row(): for a fleet only those that the page shows, otherwise
+/// all.
 FleetSummary condense(Results& results);
 
-/// A document of `assay accept`. A page of more than `most_nodes` nodes leaves out the rows that
-/// passed on nodes that passed, and of the others those beyond what it can show; "rows_of"
-/// then counts a node's rows.
+/// The document of `assay accept` for the page. With more than `most_nodes` nodes, it leaves out
+/// the rows that passed on nodes that passed, and of the others the rows that exceed the space of
+/// the page; "rows_of" then counts a node's rows.
 nlohmann::json condense_acceptance(Acceptance acceptance);
 
 /// Writes the medians of the fleet into the series of the rows that represent it.

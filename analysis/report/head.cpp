@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A verdict and its grounds.
+/// A verdict and its reasons.
 struct Judgement {
   ExitCode code = ExitCode::ok;
   std::string word, text;
@@ -25,7 +25,7 @@ struct Judgement {
 
 /// The systems of the results by name and processor, with the hosts of each.
 json list_machines(const Results& results) {
-  // If nobody has named the system of a fleet, each result has the name of its host.
+  // If the system of a fleet has no given name, each result has the name of its host.
   const bool unnamed = results.size() > most_nodes;
   json machines = json::array();
   std::map<std::pair<std::string, std::string>, std::size_t> places;
@@ -131,7 +131,7 @@ std::string rows_text(std::size_t count, const std::string& what = "") {
 }
 
 Judgement judge(const ReportInput& input, const SeriesList& all) {
-  // Rows of a fleet that are not shown count, too.
+  // Rows of a fleet that are not shown count as well.
   const ExitCode code = input.fleet.rows.empty() ? rows_exit_code(input.results) : input.fleet.code;
   std::map<std::string, std::size_t> counts = count_rows(all, input.fleet);
   const std::size_t total = counts["rows"], measured = total - counts["published"];
@@ -150,9 +150,8 @@ Judgement judge(const ReportInput& input, const SeriesList& all) {
   return {code, code == ExitCode::ok ? "VERIFIED" : name_code(code), join(parts, ", ")};
 }
 
-/// If results alone are shown, nobody has said how fast they must be. Published numbers may
-/// stand beside them, of rows or in ratios: what is said of all numbers is said of the measured
-/// ones.
+/// If only results are shown, no limit for their speed is known. If published numbers are beside
+/// them, as rows or in ratios, the statement is about the measured ones.
 std::string not_judged(const SeriesList& all) {
   const auto published = std::count_if(all.begin(), all.end(), [](const Series& series) {
     return describe_status(series) == "published";
@@ -175,7 +174,7 @@ bool lacks_required(const Series& series) {
 json head_part(const ReportInput& input) {
   json suites = json::array(), machines = list_machines(input.results);
   std::set<std::string> systems, times;
-  // Documents name systems and times, too; results say more of them.
+  // Documents name systems and times, too, but results have more details.
   if (input.results.empty()) add_documents(input.documents, systems, times);
   for (const std::string& system : systems)
     machines.push_back({{"name", system}, {"hosts", json::array()}});
@@ -199,7 +198,8 @@ json verdict_part(const ReportInput& input, const SeriesList& all) {
   add_judgements<Comparison>(input.documents, judgements);
   add_judgements<History>(input.documents, judgements);
   const bool judged = !judgements.empty();
-  // The first of equals is the verdict: rows that are wrong say it best, good ones say least.
+  // Of equally severe verdicts the first counts. Bad rows come first, because they tell most, and
+  // good rows last.
   if (measured) {
     const Judgement own = judge(input, all);
     judgements.insert(own.code == ExitCode::ok ? judgements.end() : judgements.begin(), own);

@@ -25,7 +25,7 @@ std::string fleet_name(const std::string& system, const ResultEnvironment& envir
 
 namespace {
 
-constexpr std::size_t most_heat_rows = 150;  // those that differ most; more cannot be read
+constexpr std::size_t most_heat_rows = 150;  // those that differ most; more would be unreadable
 constexpr std::size_t most_heat_hosts = 100;
 
 /// Calls `add` with the path and the text of each value that is not an object.
@@ -38,18 +38,18 @@ void flatten(const json& value, const std::string& path, const auto& add) {
 struct Host {
   std::vector<double> medians;
   bool good = true;
-  std::string mark;  ///< of what disturbed its rows from outside
+  std::string mark;  ///< mark of the external disturbances of its rows
 };
 
-/// The order is by id and fleet, then by node. A fleet is all nodes with equal processors and one
-/// name of a system, even if other hardware differs. A system without a given name has that of its
-/// host.
+/// Ordered by id and fleet, then by node. A fleet consists of all nodes with equal processors and
+/// one name of a system, even if other hardware differs. A system without a given name has the name
+/// of its host.
 using Cases = std::map<std::pair<std::string, std::string>, std::map<std::string, Host>>;
 
 Cases collect_cases(const Results& results, const SeriesList& all) {
   Cases cases;
   for (const Series& series : all) {
-    // A time that several nodes took together is none of a node.
+    // A time that several nodes took together belongs to no single node.
     if (series.published || parameter_number(series, "nodes") > 1) continue;
     for (const Row& row : series.rows) {
       const ResultEnvironment environment = results[series.result].environment(row);
@@ -58,7 +58,7 @@ Cases collect_cases(const Results& results, const SeriesList& all) {
       if (row.is_ok() && row.median() > 0)
         node.medians.push_back(row.median());
       else
-        node.good = false;  // one wrong launch makes the others' times worthless
+        node.good = false;  // one incorrect launch invalidates the times of the others
       node.mark = worse_mark(node.mark, choose_mark(was_shared(row), was_throttled(row)));
     }
   }
@@ -75,7 +75,7 @@ struct Line {
 
 double departure(double speedup) { return std::fabs(std::log(speedup)); }
 
-/// There are no speedups where too few nodes have a number, by the rule of `assay accept`.
+/// There are no speedups if too few nodes have a number, by the rule of `assay accept`.
 Line compare_nodes(const std::string& id, const std::map<std::string, Host>& nodes) {
   Line line{id};
   std::vector<double> medians;
@@ -97,7 +97,7 @@ Line compare_nodes(const std::string& id, const std::map<std::string, Host>& nod
   return line;
 }
 
-/// Leaves the nodes whose rows depart most.
+/// Keeps the nodes whose rows deviate most.
 void leave_departing(const std::vector<Line>& lines, std::set<std::string>& hosts) {
   if (hosts.size() <= most_heat_hosts) return;
   std::map<std::string, double> spread;
@@ -147,7 +147,7 @@ json nodes_part(const Results& results, const SeriesList& all) {
 json environments_part(const Results& results) {
   json distinct = json::array(), differences = json::array(), common = json::array();
   std::map<std::string, std::size_t> places;
-  std::map<std::string, std::map<std::size_t, json>> fields;  // by environment, where it has them
+  std::map<std::string, std::map<std::size_t, json>> fields;  // by environment, if they have it
   for (const NamedResult& named : results)
     for (const ResultEnvironment& environment : named.environments()) {
       const auto [place, fresh] =

@@ -16,7 +16,7 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* plotly_file = "plotly.min.js";
-constexpr const char* packed = "packed columns";  ///< the one field of a list that is packed
+constexpr const char* packed = "packed columns";  ///< the only field of a packed list
 
 std::string read_text(const fs::path& file) {
   try {
@@ -41,8 +41,8 @@ std::string replace_characters(const std::string& original,
   return text;
 }
 
-/// A list of objects with equal fields becomes an object of lists, which needs a third of the size.
-/// A column of texts that repeat has each text once, and for each record its index.
+/// A list of objects with equal fields becomes an object of lists, which is a third of the size. A
+/// column of repeating texts stores each text once, and an index for each record.
 void pack(json& node) {
   if (node.is_object()) node.erase(packed);  // only pack() makes this field
   if (node.is_structured())
@@ -70,8 +70,8 @@ void pack(json& node) {
 }  // namespace
 
 std::string script_json(const nlohmann::json& document) {
-  // ASCII alone: U+2028 and U+2029 would end a line of JavaScript. Texts from a command line may be
-  // no UTF-8; those of files are.
+  // Only ASCII, because U+2028 and U+2029 would end a line of JavaScript. Texts from a command line
+  // may be invalid UTF-8; those from files are valid.
   return replace_characters(document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
                             {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
@@ -89,7 +89,7 @@ std::string report_page(nlohmann::json document, const fs::path& assets) {
   std::string missing = plots_missing(assets);
   if (missing.empty()) {
     plotly = read_text(assets / plotly_file);
-    // It would end the element that it stands in.
+    // It would end the element that contains it.
     if (plotly.find("</script") != std::string::npos) {
       missing = (assets / plotly_file).string() + " cannot be inlined (it holds \"</script\")";
       plotly.clear();
@@ -114,7 +114,7 @@ std::string report_page(nlohmann::json document, const fs::path& assets) {
       {"@SCRIPT@", scripts},
   }};
   const std::string page = read_text(assets / "report.html.in");
-  // One pass over the template: what is put in is never searched for places.
+  // One pass over the template, so that inserted text is never searched for placeholders.
   std::string text;
   std::size_t end = 0;
   for (const auto& [name, value] : places) {

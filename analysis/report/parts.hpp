@@ -33,24 +33,23 @@ nlohmann::json collectives_part(const Results& results, const SeriesList& all);
 /// Trainings to a target accuracy, by global batch size.
 nlohmann::json convergence_part(const Results& results, const SeriesList& all);
 nlohmann::json nodes_part(const Results& results, const SeriesList& all);
-/// Rows tell more than their times: a list of sections {id, title, text, tables, notes, curves}.
-/// The tables have the texts that a terminal shows: {title, columns, lines: {cells, numbers,
-/// note}}. If a table is a `matrix`, to be drawn, its lines have `ratios` to the median, above 1
-/// faster.
+/// Evidence of rows beside their times: a list of sections {id, title, text, tables, notes,
+/// curves}. The tables have the texts that a terminal shows: {title, columns, lines: {cells,
+/// numbers, note}}. A table that is drawn as a `matrix` also has `ratios` to the median in its
+/// lines, above 1 faster.
 nlohmann::json evidence_part(const Results& results, const SeriesList& all,
                              const FleetSummary& fleet);
-/// The sections of it that are of single nodes: devices and burn-in.
+/// Its sections about single nodes: devices and burn-in.
 nlohmann::json node_evidence(const Results& results, const SeriesList& all);
-/// Adds a text to a list that does not have it; "" is never added.
+/// Adds a text to a list that lacks it; "" is never added.
 void add_once(nlohmann::json& list, const std::string& text);
 nlohmann::json environments_part(const Results& results);
-/// A common name of nodes with the same system and processor. If the system was not named, its name
-/// is that of the host, which is left out.
+/// A common name of nodes with the same system and processor. A system without a given name has the
+/// name of its host, which is left out.
 std::string fleet_name(const std::string& system, const ResultEnvironment& environment);
 
-/// Adds NAME_text, its text for people, to each number or list of numbers NAME of this part of the
-/// document that the page shows. `under`: all numbers are written as the field of
-/// this name is.
+/// Adds NAME_text, the text for people, to each number or list of numbers NAME in this part of the
+/// document that the page shows. `under`: all numbers are formatted like the field of this name.
 void add_texts(nlohmann::json& part, const std::string& name, const std::string& under = "");
 
 /// The status of the series; "published" for a published number, since Assay has not verified it.

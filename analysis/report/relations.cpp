@@ -1,4 +1,4 @@
-// Rows set in relation to one another or to the machine: roofline, precision.
+// Relations of rows to one another or to the machine: roofline, precision.
 
 #include <algorithm>
 #include <set>
@@ -22,7 +22,7 @@ json roofline_part(const Results& results, const SeriesList& all) {
     const Row& row = all[i].first();
     const RowCeiling ceiling = row.ceiling.value_or(RowCeiling());
     const double flops = row.problem.flops.value_or(0);
-    // The roof is about these: less than all bytes where caches keep some of them.
+    // The bytes of the roof: fewer than all bytes if caches hold some of them.
     const double bytes = ceiling.memory_bytes.value_or(row.problem.bytes.value_or(0));
     if (!has_time(all[i]) || !(flops > 0) || !(bytes > 0) || !ceiling.flops_per_s ||
         !ceiling.bytes_per_s)
@@ -38,7 +38,8 @@ json roofline_part(const Results& results, const SeriesList& all) {
     roofs[name].label = label;
     roofs[name].flops.push_back(*ceiling.flops_per_s);
     roofs[name].bytes.push_back(*ceiling.bytes_per_s);
-    // Winograd: the rate counts the operations of the problem, of which it executes a part.
+    // Winograd: the rate counts the operations of the problem, but the algorithm executes only a
+    // part of them.
     const bool fewer = any_launch(all[i], [](const Row& launch) {
       return launch.execution && launch.problem.flops &&
              launch.execution->algorithmic_flops.value_or(*launch.problem.flops) <

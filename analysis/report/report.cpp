@@ -22,15 +22,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// They are in the order of NamedDocument::content.
+/// In the order of NamedDocument::content.
 constexpr const char* kinds[] = {"acceptance", "comparison", "history", "model"};
 
-/// The kind of a document of another command, "" for all else (a result, or what load_results
-/// refuses with a reason).
+/// The kind of another command's document, "" for everything else (a result, or a file that
+/// load_results refuses with a reason).
 std::string detect_kind(const fs::path& file) {
   if (!kind_that_is_not_read(file).empty()) return "";
   std::ifstream stream(file);
-  // Only the top of the document is kept: results are large.
+  // Only the top level of the document is kept, because results are large.
   const json top = json::parse(
       stream, [](int depth, json::parse_event_t, const json&) { return depth <= 1; }, false);
   if (!top.is_object() || !top.contains("schema") || !top["schema"].is_string()) return "";

@@ -1,7 +1,7 @@
 #pragma once
 // `assay report`: one HTML page with results and with documents of other commands.
 // report_document() computes everything that the page shows; report_page() puts it into the page,
-// whose script only renders it.
+// and the page's script only renders it.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,8 +18,8 @@
 
 namespace assay {
 
-/// A document of another command. The document of `assay model` is JSON, which the page alone
-/// reads.
+/// A document of another command. The document of `assay model` stays JSON, because only the page
+/// reads it.
 struct NamedDocument {
   std::string name;
   std::variant<Acceptance, Comparison, History, nlohmann::json> content;

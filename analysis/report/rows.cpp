@@ -22,8 +22,8 @@ std::string describe_status(const Series& series) {
 
 void name_apart(json& curves, const Results& results, const std::vector<const Series*>& series,
                 const std::vector<std::string>& without) {
-  // They are in the order in which people name them; a setting that speaks for itself stands
-  // without its name.
+  // In the order in which people name them. A setting that explains itself is shown without its
+  // name.
   static const std::vector<std::string> plain{"system",     "benchmark", "problem",
                                               "collective", "direction", "transport",
                                               "algorithm",  "backend",   "precision"};
@@ -45,7 +45,7 @@ void name_apart(json& curves, const Results& results, const std::vector<const Se
     for (const auto& [name, value] : row.parameters)
       if (!is_in(without, name)) set(name, row.parameter(name));
     set("problem", is_collective(member) ? "" : member.problem());
-    // Needed if the system does not tell the file.
+    // Needed if the system does not identify the file.
     if (files[system].size() > 1) set("file", results[member.result].name);
     // Equal hashes are one environment, whatever its index.
     if (member.environment != series.front()->environment)
@@ -65,7 +65,7 @@ void name_apart(json& curves, const Results& results, const std::vector<const Se
         apart.push_back(full.back());
       if (is_plain && name != "system" && name != "benchmark") work.push_back(values[i]);
     }
-    // A curve alone is called by its work.
+    // If there is only one curve, its name is its work.
     curves[i]["full"] = join(full, " ");
     curves[i]["name"] = join(apart.empty() ? work : apart, " ");
   }
@@ -92,7 +92,7 @@ std::set<std::string> further_parameters(const SeriesList& all) {
   return names;
 }
 
-/// Text of the burn-in of all launches together; "" if there is none.
+/// Text about the burn-in of all launches together; "" if there is none.
 std::string describe_burn(const Series& series) {
   BurnTotals totals;
   for (const Row& row : series.rows)
@@ -105,7 +105,8 @@ std::string size_or_none(const std::optional<double>& bytes) {
   return bytes > 0 ? size_text(*bytes) : "";
 }
 
-/// A column of the table of rows, and its value in a row: texts are strings, all else is a number.
+/// A column of the table of rows, and its value for a row: texts are strings, all other values are
+/// numbers.
 using Field = std::pair<std::string, json>;
 
 std::vector<Field> make_fields(const Results& results, const Series& series,
@@ -163,8 +164,8 @@ std::vector<Field> make_fields(const Results& results, const Series& series,
 }  // namespace
 
 json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet) {
-  // The values of a row that stands for a fleet; a column that its node has no value for keeps
-  // none.
+  // The values of a row that represents a fleet. If the row has no value for a column, the fleet
+  // has none either.
   std::map<std::pair<std::size_t, std::string>, const json*> fleet_values;
   for (const FleetRow& row : fleet.rows) fleet_values[{row.result, row.id}] = &row.values;
   json rows = json::array();
@@ -182,7 +183,7 @@ json rows_part(const Results& results, const SeriesList& all, const FleetSummary
 }
 
 std::map<std::string, std::size_t> count_rows(const SeriesList& all, const FleetSummary& fleet) {
-  // The rows of a fleet's nodes that are not shown by themselves.
+  // The rows of a fleet's nodes that are not shown individually.
   std::map<std::string, std::size_t> counts{
       {"ok", fleet.verified}, {"unsupported", fleet.unsupported}, {"published", 0}};
   for (const char* status : row_statuses) counts[status] += 0;
@@ -212,8 +213,8 @@ json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines
         matches.emplace_back(*(*own)->baseline);
     for (const std::optional<RowBaseline>& match : matches) {
       if (!match) continue;
-      // The ratio is to the time shown, not to that of the first launch; where the other system has
-      // a rate, or its source a ratio of its own, it is the one found.
+      // The ratio uses the displayed time, not that of the first launch. If the other system has a
+      // rate, or its source prints a ratio, the ratio of the match is used.
       const bool by_time = match->unit == "s" && match->ratio_printed.empty();
       list.push_back({{"row", i},
                       {"value", match->value},

@@ -1,4 +1,5 @@
-// The texts of the numbers that the page shows. Its script formats none, but for the ticks of axes.
+// The texts of the numbers that the page shows. The page's script formats no numbers, except the
+// ticks of axes.
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ namespace {
 
 using Write = std::function<std::string(double)>;
 
-/// Three digits of every ratio: a small one must not read as none.
+/// Every ratio has three digits, so that a small one is not shown as none.
 std::string times(double ratio) {
   if (ratio > 0 && ratio < 1e-4) return fmt::format("{:.2e}\u00d7", ratio);
   return std::abs(ratio) < 99.95 ? fmt::format("{:#.3g}\u00d7", ratio)
@@ -35,7 +36,7 @@ Write in_format(const char* format) {
   return [format](double value) { return fmt::format(fmt::runtime(format), value); };
 }
 
-/// The numbers of each part of the document that the page shows, and how each is written.
+/// The numbers in each part of the document that the page shows, and their formats.
 std::map<std::pair<std::string, std::string>, Write> list_writes() {
   std::map<std::pair<std::string, std::string>, Write> writes;
   const Write plain = in_format("{:.4g}");
@@ -73,14 +74,14 @@ std::map<std::pair<std::string, std::string>, Write> list_writes() {
   return writes;
 }
 
-/// How a number is written; null if the page does not show it.
+/// The format of a number; null if the page does not show it.
 const Write* find_write(const std::string& part, const std::string& name) {
   static const auto writes = list_writes();
   const auto write = writes.find({part, name});
   return write == writes.end() ? nullptr : &write->second;
 }
 
-/// The text of a number, or the texts of a list; null for all else.
+/// The text of a number, or the texts of a list; null for other values.
 json write_texts(const json& value, const Write& write) {
   if (value.is_number()) return write(value);
   json texts;

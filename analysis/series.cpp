@@ -42,8 +42,8 @@ void add_interval(Series& series) {
   if (series.status != "ok") return;
   const auto& time = series.first().time_s;
   if (series.rows.size() > 1 && !series.published) {
-    // The launch is the unit: the samples of a launch share its memory layout and binding, so their
-    // interval would be too narrow.
+    // The launch is the unit: the samples of a launch share its memory layout and binding, so an
+    // interval from samples would be too narrow.
     series.interval = median_interval(series.medians);
     series.has_interval = true;
     series.is_range = series.rows.size() < static_cast<std::size_t>(least_for_interval);
@@ -64,7 +64,7 @@ std::string numeric_order(std::string problem) {
 }
 
 SortKey sort_key(const Series& series) {
-  // The order of training, not of the alphabet.
+  // The order of training, instead of alphabetic order.
   const std::string direction = series.parameter("direction");
   const int pass = direction == "forward" ? 0 : direction == "bwd_data" ? 1 : 2;
   const Row& row = series.first();
@@ -106,7 +106,7 @@ SeriesList make_series(const Results& results) {
         all.push_back(std::move(series));
       }
   }
-  // A run has its cases in random order. Readers look for a problem, and compare adjacent rows.
+  // A run has its cases in random order, but readers look for a problem, and compare adjacent rows.
   std::vector<std::pair<SortKey, std::size_t>> order;
   for (const Series& series : all) order.emplace_back(sort_key(series), order.size());
   std::sort(order.begin(), order.end());
@@ -182,11 +182,11 @@ std::string describe_hardware(const Results& results, const Series& series) {
 
 namespace {
 
-/// In their values mpirun names the ranks of a node and the cores of a rank: "ppr:2:node:PE=1".
+/// mpirun's values contain the ranks of a node and the cores of a rank: "ppr:2:node:PE=1".
 constexpr const char* mappings[] = {"OMPI_MCA_rmaps_base_mapping_policy",
                                     "PRTE_MCA_rmaps_default_mapping_policy"};
 
-/// Replaces the numbers in the mappings; whether there are any.
+/// Replaces the numbers in the mappings. True if there are any.
 bool strip_counts(json& software) {
   const auto switches = software.find("switches");
   if (switches == software.end() || !switches->is_object()) return false;
@@ -212,7 +212,7 @@ std::string environment_but(const Results& results, const Series& series, const 
   bool differs = libraries != software.end() && libraries->is_object() && libraries->erase(by) > 0;
   if (by == "threads" || by == "ranks" || by == "nodes")
     differs = strip_counts(software) || differs;
-  // With the library its file varies; MPI libraries load other modules for other ranks and hosts.
+  // The library determines its file; MPI libraries load other modules for other ranks and hosts.
   if (differs || by == "ranks" || by == "nodes")
     differs = software.erase("binaries") > 0 || differs;
   if (!differs) return series.environment;

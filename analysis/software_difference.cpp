@@ -21,8 +21,8 @@ std::string describe_value(const json* value) {
   return text.size() > 40 ? text.substr(0, 37) + "..." : text;
 }
 
-/// True if a field of "software" is the identity of a library of the C library, the compiler or a
-/// driver, which are updated with the machine.
+/// True if a field of "software" identifies a file of the C library, the compiler or a driver,
+/// which are updated with the machine.
 bool is_machine_binary(const std::string& field) {
   const std::string folder = "/binaries/";
   if (!field.starts_with(folder)) return false;

@@ -26,7 +26,7 @@ std::size_t longest_word(const std::string& text) {
   return longest;
 }
 
-/// The lines of a text that are no wider than this, where its words are not.
+/// Breaks a text into lines that are at most this wide, unless a single word is wider.
 std::vector<std::string> broken(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;
   for (const std::string& word : split(text, ' '))
@@ -37,7 +37,7 @@ std::vector<std::string> broken(const std::string& text, std::size_t width) {
   return lines;
 }
 
-/// A note behind `row`. The note has lines of its own if the table is too wide for it.
+/// A row followed by its note. The note gets separate lines if the table is too wide for it.
 std::string with_note(const std::string& row, const std::string& note) {
   std::size_t before = count_columns(row);
   if (!wraps_notes || note.empty() || before + count_columns(note) <= table_width)
@@ -59,7 +59,7 @@ Table all_visible(Table table) {
   return table;
 }
 
-/// Breaks the texts of the widest column at blanks if the table then fits.
+/// Breaks the texts of the widest column at blanks, if that makes the table fit.
 void break_cells(Table& table) {
   if (table.fits() || table.columns.empty()) return;
   const std::vector<std::size_t> widths = table.widths();
@@ -83,9 +83,9 @@ void break_cells(Table& table) {
   table.lines = std::move(lines);
 }
 
-/// Makes a table on a terminal as narrow as that: titles are broken, spare columns left out, long
-/// texts broken, and those of the first column put above the others. The sentence that names the
-/// columns left out, or "". The keys of the columns are then the whole titles.
+/// Makes a table fit the width of a terminal: breaks titles, leaves out spare columns, breaks long
+/// texts, and puts texts of the first column above the others. Returns the sentence that names the
+/// omitted columns, or "". The keys of the columns are then the whole titles.
 std::string fit(Table& table) {
   for (Column& column : table.columns) column.key = column.title;
   if (!wraps_notes || table.fits()) return "";
@@ -119,7 +119,7 @@ std::string terminal_table(const Table& raw) {
   for (std::size_t row = 0; row < height; ++row) {
     std::string line;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const std::size_t above = height - heads[i].size();  // the last lines stand on the rule
+      const std::size_t above = height - heads[i].size();  // the last lines are above the rule
       line += pad(row < above ? "" : heads[i][row - above], widths[i], columns[i].right) + "  ";
     }
     text += trimmed(line) + "\n";

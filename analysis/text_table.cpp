@@ -44,10 +44,10 @@ std::string csv_text(const std::string& text) {
   return quoted + "\"";
 }
 
-/// "file 'sheet'!... (12 places, the result file names each)" of citations that differ in the
+/// "file 'sheet'!... (12 places; the result file names each)" for citations that differ in the
 /// middle.
 std::string common(const std::set<std::string>& cited) {
-  // Sorted: what the first and the last have in common at the start, all have.
+  // The texts are sorted, so a common beginning of the first and the last is common to all.
   const std::string &first = *cited.begin(), &last = *cited.rbegin();
   if (cited.size() == 1) return first;
   const auto [end, other] = std::mismatch(first.begin(), first.end(), last.begin(), last.end());
@@ -90,7 +90,7 @@ void Legend::merge(const Legend& other) {
 }
 
 std::vector<std::string> Legend::lines() const {
-  // One document often has several systems.
+  // One document often covers several systems.
   std::vector<std::pair<std::string, std::string>> sources;  // systems, citation
   for (const auto& [system, cited] : citations_) {
     const std::string source = common(cited);

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// The text of a cell, and the number that it shows, if it shows one: with all digits, in SI units.
+/// The text of a cell and, if it shows a number, that number with all digits, in SI units.
 struct Cell {
   std::string text;
   std::optional<double> number{};
@@ -32,7 +32,7 @@ class Legend {
   /// Adds the part of a baseline's note that the columns and marks of the table do not already
   /// show.
   void note(const std::string& system, const std::string& note, bool algorithm_shown);
-  /// "[1]", the number of a reason among those below the table; equal reasons have one number.
+  /// "[1]", the number of a reason in the list below the table. Equal reasons have the same number.
   std::string footnote(const std::string& reason);
   /// Appends the lines of `other`, which must have no footnotes.
   void merge(const Legend& other);
@@ -49,14 +49,14 @@ struct Column {
   std::string title;
   bool right = false;  ///< aligned right, for numbers
   std::string key{};   ///< the name by which it is chosen; "": the title
-  /// Above 0: left out of a terminal's table that is too wide, the greatest first.
+  /// above 0: a column that a too wide table on a terminal leaves out, the greatest first
   int spare = 0;
   bool measured = false;  ///< a line without a result has no cell of it
   bool whole = false;     ///< its cells are never broken: commands to paste
   Legend legend{};        ///< explains its cells
 };
 
-/// A line of cells. `note` replaces all cells after the last one given: a reason where there is no
+/// A line of cells. `note` replaces all cells after the last one given: a reason if there is no
 /// result.
 struct Line {
   std::vector<std::string> cells;
@@ -69,38 +69,38 @@ struct Line {
 /// All digits of a number, as JSON has them; "" if there is none.
 std::string digits(const std::optional<double>& number);
 
-/// Columns of these titles; one that begins with ">" is aligned right, one that ends with "|2" is
-/// spare (2).
+/// Columns with these titles. A title that begins with ">" is aligned right, one that ends with
+/// "|2" is spare (2).
 std::vector<Column> make_columns(const std::vector<std::string>& titles);
 
-/// Columns and lines, in the making.
+/// Columns and lines of a table that is being built.
 struct Table {
   std::vector<Column> columns{};
   std::vector<Line> lines{};
 
   /// Adds a column. `cell` gives its text in each line, by the number of the line; lines with a
-  /// note end before it.
+  /// note end before this column.
   template <class MakeCell>
   void add(Column column, const MakeCell& cell) {
     columns.push_back(std::move(column));
     for (std::size_t i = 0; i < lines.size(); ++i)
       if (lines[i].note.empty()) lines[i].add(cell(i));
   }
-  /// The place of a column by its key or title; the number of columns if there is none.
+  /// The index of a column by its key or title; the number of columns if there is none.
   std::size_t find(const std::string& name) const;
-  /// Takes a column out; its cells.
+  /// Removes a column, and returns its cells.
   std::vector<std::string> take(std::size_t column);
-  /// The same where its texts can be lines above the others: by line, "" below the same text. {}:
-  /// too few lines have the same text, and the column stays.
+  /// The same, if the texts of the column can be lines above the others. Returns the text for each
+  /// line, "" below the same text; {} if too few lines have the same text, and the column stays.
   std::vector<std::string> take_headings(std::size_t column);
   /// Puts each text that is not "" above its line.
   void add_headings(const std::vector<std::string>& headings);
-  /// Columns of characters of each column on a terminal.
+  /// The width of each column on a terminal, in characters.
   std::vector<std::size_t> widths() const;
-  /// True if the columns of less than this `spare` have room within table_width.
+  /// True if the columns with less than this `spare` fit into table_width.
   bool fits(int spare = std::numeric_limits<int>::max()) const;
-  /// Leaves out spare columns until the others fit; the sentence that names them, or "". `part`:
-  /// the name of one table among several, else "".
+  /// Leaves out spare columns until the others fit. Returns the sentence that names them, or "".
+  /// `part`: the name of one table among several, else "".
   std::string leave_out(const std::string& to_see_all, const std::string& part = "");
 };
 
@@ -110,22 +110,23 @@ std::string visible(const std::string& text);
 /// The same for Markdown: special characters are escaped.
 std::string markdown_text(const std::string& text);
 
-/// Columns of characters that a table and its notes should fit. `assay` sets it to the width of the
-/// terminal that the output goes to.
+/// The width, in characters, that a table and its notes should fit. `assay` sets it to the width of
+/// the output's terminal.
 inline std::size_t table_width = 120;
-/// True if a note that does not fit gets several lines: on a terminal; a script reads it whole.
+/// True if a note that does not fit is broken into several lines: on a terminal; a script reads the
+/// whole note.
 inline bool wraps_notes = false;
-/// The text with line breaks for blanks, so that no line is longer than `width` (a longer word
-/// stays whole); lines after the first are indented by two.
+/// The text with line breaks in place of blanks, so that no line is longer than `width` (longer
+/// words stay whole). Lines after the first are indented by two.
 std::string wrap(const std::string& text, std::size_t width);
 
 /// The text, or, if it is longer than `width` columns, its beginning and "…".
 std::string shorten(const std::string& text, std::size_t width);
 
-/// Applies visible() to titles, cells and notes. On a terminal it has the width of that: titles and
-/// long texts are broken at blanks, and spare columns left out and named below.
+/// Applies visible() to titles, cells and notes. On a terminal the table fits its width: titles and
+/// long texts are broken at blanks, and spare columns are left out and named below.
 std::string terminal_table(const Table& table);
-/// A note is put into the first missing cell; all text is escaped.
+/// A note is put into the first missing cell. All text is escaped.
 std::string markdown_table(const Table& table);
 /// RFC 4180. Text that a spreadsheet would evaluate as a formula gets a leading quote.
 std::string csv_table(const Table& table);
@@ -133,7 +134,7 @@ std::string csv_table(const Table& table);
 /// shows none.
 nlohmann::json json_table(const Table& table);
 
-/// "1 node", "2 nodes". `plural`: what is added for a number other than 1.
+/// "1 node", "2 nodes". `plural`: the suffix for numbers other than 1.
 std::string format_count(std::size_t count, const std::string& what,
                          const std::string& plural = "s");
 /// The singular or the plural form of a word: by_count(n, "is", "are").
@@ -147,9 +148,9 @@ std::size_t count_columns(const std::string& text);
 /// Text for LaTeX with its special characters escaped, after visible().
 std::string latex_text(const std::string& text);
 
-/// A tabular. If all numbers of a column have units of one kind, its head names the most frequent
-/// unit and the cells have their numbers in it, with the printed digits. Decimal points are below
-/// each other; a mark behind a number takes no width. A note spans the columns that are left.
+/// A tabular. If all units of a column are of one kind, its head names the most frequent unit, and
+/// the cells have their numbers in it, with the printed digits. Decimal points are aligned; a mark
+/// after a number takes no width. A note spans the remaining columns.
 std::string latex_table(const Table& table);
 
 }  // namespace assay

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-/// "" where the row does not say what a step computes, or its software is not known.
+/// "" if the row does not report the parameters of a step, or if its software is unknown.
 std::string make_step_hash(const ResultEnvironment& environment, const Row& row) {
   if (row.step_parameters.empty()) return "";
   json learnt = {{"benchmark", row.benchmark}};
@@ -28,8 +28,8 @@ std::string make_step_hash(const ResultEnvironment& environment, const Row& row)
   return content_hash("step", learnt);
 }
 
-/// The data, and a note where the accuracy was measured on the images of training, which does not
-/// show what the network does with other images. (Learnable data generate others for validation.)
+/// The data, and a note if the accuracy was measured on the training images. It then does not show
+/// how the network treats other images. (Learnable data generate other images for validation.)
 std::string name_images(const Series& series) {
   std::string data = series.parameter("data");
   if (series.parameter("validation") == "none" && !data.starts_with("learnable"))
@@ -40,7 +40,7 @@ std::string name_images(const Series& series) {
 void add(const Series& series, TrainedSteps& steps) {
   for (const Row& row : series.rows) {
     ++steps.trainings;
-    // A wrong result of one launch makes those of the others worthless.
+    // An incorrect result of one launch invalidates those of the others.
     if (series.status != "ok" || row.epochs.empty() || time_to_target(row.metrics).empty())
       continue;
     ++steps.reached;
@@ -63,7 +63,7 @@ Trainings::Trainings(const Results& results) : results_(results) {
   if (!any) return;  // a fleet has many rows
   for (const Series& series : make_series(results)) {
     const std::string hash = step_hash(series);
-    // A training that is unsupported, or whose process ended early, says nothing of learning.
+    // A training that is unsupported, or whose process ended early, tells nothing about learning.
     const bool ended = series.status == "ok" || is_final(series.status);
     if (hash.empty() || !ended || !(series.first().number("epochs").value_or(0) > 0)) continue;
     const std::string data = name_images(series);

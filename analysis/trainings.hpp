@@ -12,10 +12,10 @@ namespace assay {
 
 /// Trainings with equal steps, by the same software, on the same images.
 struct TrainedSteps {
-  std::string data;   ///< and whether the same images validated
-  int trainings = 0;  ///< that ended, whether or not they reached the target
-  int reached = 0;    ///< that reached their target
-  double epochs = 0;  ///< of the training that took the most epochs
+  std::string data;   ///< and whether the training images were also used for validation
+  int trainings = 0;  ///< trainings that ended, whether or not they reached the target
+  int reached = 0;    ///< trainings that reached their target
+  double epochs = 0;  ///< of the reaching training that took the most epochs
   std::string quality = "accuracy";
   double score = 0;  ///< of that quality, at the end of that training
 };
@@ -25,15 +25,15 @@ class Trainings {
   /// Finds the trainings among all rows of the results.
   explicit Trainings(const Results& results);
 
-  /// A row that trains has a hash of the parameters that determine its step (row.step_parameters),
-  /// and of the software (Assay's build and its libraries). "" for other rows.
+  /// A hash of the parameters that determine the step of a training row (row.step_parameters), and
+  /// of its software (Assay's build and its libraries). "" for other rows.
   std::string step_hash(const Series& series) const;
   /// The trainings with the steps of the series that reached their targets, one entry for each set
   /// of images. Empty if there are none, or if the row is not a training.
   std::vector<TrainedSteps> beside(const Series& series) const;
   /// "accuracy 0.975 in 3 epochs of learnable:n2000v500 (2 of 3 trainings)", or "throughput only":
-  /// the number of trainings that reached their target is left out if there was only one. "" for
-  /// rows that are not trainings, or have no result.
+  /// the number of trainings that reached their target is left out if there was only one training.
+  /// "" for rows that are not trainings, or have no result.
   std::string text(const Series& series) const;
 
  private:

@@ -10,8 +10,8 @@ namespace assay::scaling {
 
 namespace {
 
-/// The largest divisor of `ranks` up to its root: the grid nearest to a square, as
-/// comm/algorithms/torus2d_algorithm.cpp chooses it.
+/// The largest divisor of `ranks` up to its square root: the grid nearest to a square, as in
+/// comm/algorithms/torus2d_algorithm.cpp.
 int torus_rows(int ranks) {
   int rows = 1;
   for (int divisor = 2; divisor * divisor <= ranks; ++divisor)
@@ -22,7 +22,7 @@ int torus_rows(int ranks) {
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Members of the groups of each level, from the innermost outwards: {4, 544} for 2176 ranks in
-/// nodes of 4. Empty where the ranks do not fill whole groups.
+/// nodes of 4. Empty if the ranks do not fill whole groups.
 std::vector<int> whole_groups(const Network& network, int ranks) {
   std::vector<int> members;
   int inner = 1;
@@ -82,8 +82,9 @@ void AllreduceCost::add_ring(int stride, int members, std::int64_t parts, Data d
     });
 }
 
-// Half of what is left goes to the partner in each halving round, and comes back in the doubling
-// round. Members beyond a power of two give all to a neighbour before, and get all after.
+// In each halving round, a member sends half of its remaining data to its partner; the data come
+// back in the doubling round. Members beyond a power of two send all data to a neighbour first, and
+// receive all data at the end.
 void AllreduceCost::add_halving_doubling(int stride, int members, std::int64_t parts, Data data,
                                          bool first_only) {
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(members)));
@@ -135,7 +136,7 @@ void AllreduceCost::add_hierarchical(int node) {
   add_tree(node, false);
 }
 
-// Some nodes send more than others where rows split nodes, and their rows get behind.
+// If rows split nodes, some nodes send more than others, and their rows fall behind.
 void AllreduceCost::add_torus(int rows) {
   const int columns = ranks_ / rows;
   const std::vector<Level>& levels = network_.levels;
@@ -207,7 +208,7 @@ double AllreduceCost::simulated_messages() const {
   return messages;
 }
 
-// All ranks send at once, so where links differ the slowest paces all.
+// All ranks send at once, so the slowest link determines the time of a round.
 double AllreduceCost::in_step(std::int64_t elements, std::size_t element_bytes) const {
   double sum = 0, first = 0;
   for (const Round& round : rounds_) {
@@ -219,7 +220,8 @@ double AllreduceCost::in_step(std::int64_t elements, std::size_t element_bytes) 
       together = std::max(together, latency + std::max(own, link.shared * size.bytes));
     }
     sum += round.times * slowest;
-    // Ranks that begin together queue at a port once; then they come to it one after the other.
+    // Ranks that begin together queue at a port only once; afterwards they reach it one after the
+    // other.
     first = std::max(first, together - slowest);
   }
   return sum + first;

@@ -30,27 +30,27 @@ class AllreduceCost {
   /// name that algorithm_costs() does not have.
   static Result<AllreduceCost> make(const std::string& algorithm, int ranks,
                                     const Network& network);
-  /// The end of each of these allreduces, in seconds. They are executed in this order: each rank
-  /// begins one when it has ended the previous one.
+  /// The end of each of these allreduces, in seconds. They run in this order: each rank begins an
+  /// allreduce when it has finished the previous one.
   std::vector<double> ends(const std::vector<PendingSum>& sums, std::size_t element_bytes) const;
   /// The time of one allreduce.
   double seconds(std::int64_t elements, std::size_t element_bytes) const {
     return ends({{0, elements}}, element_bytes).front();
   }
-  /// Number of messages of one allreduce that ends() simulates one by one; 0 where the time is a
-  /// sum over rounds.
+  /// Number of messages of one allreduce that ends() simulates one by one; 0 if the time is a sum
+  /// over rounds.
   double simulated_messages() const;
 
  private:
   friend class Simulation;
   using Route = std::function<int(int)>;  ///< the rank that a rank sends to; negative: none
-  /// The elements that are divided into parts: all, those that the ranks of a node divide evenly,
-  /// or the remainder of that division.
+  /// The elements that are divided into parts: all elements, those that the ranks of a node can
+  /// divide evenly, or the remainder of that division.
   enum class Data : std::uint8_t { all, even, rest };
-  /// A round, repeated `times` times: messages of one part each. If all ranks do the same in every
-  /// round of the algorithm (rings), `links` gives the time of a round. Else `receiver` is, by
-  /// rank, the rank that it sends to (negative: none) and `receives` whether it receives, since
-  /// ranks that send less, or through a less busy port, run ahead.
+  /// A round of messages of one part each, repeated `times` times. If all ranks do the same in
+  /// every round of the algorithm (rings), `links` gives the time of a round. Otherwise `receiver`
+  /// has, for each rank, the rank that it sends to (negative: none), and `receives` whether it
+  /// receives, because ranks that send less, or through a less busy port, run ahead.
   struct Round {
     int times;
     Data data;
@@ -77,8 +77,8 @@ class AllreduceCost {
 
   Size size_of_part(const Round& round, std::int64_t elements, std::size_t element_bytes) const;
   double in_step(std::int64_t elements, std::size_t element_bytes) const;
-  /// ends(), message by message. A rank begins its next round when it has completed its send and
-  /// its receive of this round; a port serves messages in the order in which they begin.
+  /// ends(), message by message. A rank begins its next round when it has finished sending and
+  /// receiving in this round. A port serves messages in the order in which they begin.
   std::vector<double> simulate(const std::vector<PendingSum>& sums,
                                std::size_t element_bytes) const;
 

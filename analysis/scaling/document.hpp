@@ -1,6 +1,6 @@
 #pragma once
 // The document of `assay model --scale` (results-schema/scaling.schema.json): predicted steps of
-// data-parallel training over ranks. Times in seconds; an optional number has no value where a
+// data-parallel training over ranks. Times are in seconds. If an optional number has no value, a
 // reason beside it says why.
 
 #include <nlohmann/json_fwd.hpp>
@@ -26,13 +26,13 @@ struct PredictedPoint {
 };
 
 struct PredictedCurve {
-  std::size_t index = 0;  ///< of the curve in the input, which has a curve here for each algorithm
+  std::size_t index = 0;  ///< of the curve in the input; each algorithm gives a curve here
   CurveInput batches{};
   std::string algorithm{};
   std::vector<PredictedPoint> points{};
 };
 
-/// A step of another way to be parallel, of one curve.
+/// A step with another way of parallelism, for one curve.
 struct WayPoint {
   std::size_t index = 0;  ///< of the curve in the input
   std::string way{};
@@ -43,13 +43,13 @@ struct WayPoint {
   std::string reason{};
 };
 
-/// Messages of one step by which ranks agree on the order of their tensors.
+/// The messages of one step with which ranks agree on the order of their tensors.
 struct ControlPoint {
   std::string way{};
   int ranks = 0;
   double messages = 0;    ///< of the busiest rank
   double seconds = 0;     ///< until all ranks know the whole order
-  double efficiency = 0;  ///< at most: of a step that takes at least so long
+  double efficiency = 0;  ///< upper bound: for a step that takes at least this long
 };
 
 /// Nodes that stage their data before they train.

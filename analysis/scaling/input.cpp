@@ -31,7 +31,7 @@ static void visit_fields(SameAs<PublishedPoint> auto& published, auto& fields) {
 
 namespace {
 
-/// A number or a choice, and the source that assumes it.
+/// A number or a choice, and the source of the assumption.
 struct Quantity {
   json value;
   std::string assumed;
@@ -40,7 +40,7 @@ struct Quantity {
 struct MeasuredRows {
   std::string file, row, rows;
 };
-/// add_compute() says which fields belong together.
+/// add_compute() states which fields belong together.
 struct ComputeEntry {
   std::optional<MeasuredRows> measured;
   std::optional<std::int64_t> batch;
@@ -64,9 +64,9 @@ struct StagingEntry {
   std::optional<Quantity> bytes, part, wanted, read, shared, pass, keep, local, disk;
   std::vector<int> nodes;
 };
-/// A file as it is written.
+/// A file in its JSON form.
 struct ScaleFile {
-  ScalingInput input;  ///< the fields that are taken as they are
+  ScalingInput input;  ///< the fields that are copied unchanged
   std::vector<ComputeEntry> compute;
   GradientsEntry gradients;
   Quantity overlap{"backward", "default: as assay-resnet50 does"};
@@ -186,7 +186,7 @@ class InputReader {
                     const std::string& source) {
     input_.sources.push_back({name, value, unit, "computed", source});
   }
-  /// The value of an assumed quantity that is given.
+  /// The value of an assumed quantity that the input gives.
   double take(const std::optional<Quantity>& quantity, const std::string& name,
               const std::string& unit) {
     add_assumed(*quantity, name, unit);

@@ -1,6 +1,6 @@
 #pragma once
 // The input of the prediction (results-schema/scale.schema.json). Every number has its source: a
-// measured row, or a citation or assumption.
+// measured row, a citation or an assumption.
 
 #include <cstdint>
 #include <filesystem>
@@ -48,12 +48,12 @@ struct SourceFit {
 /// The set of data that nodes stage before they train.
 struct StagingInput {
   double bytes = 0, part = 1;
-  std::optional<double> wanted{};  ///< bytes a second that training reads
+  std::optional<double> wanted{};  ///< bytes per second that training reads
   StagingRates rates{};
   std::vector<int> nodes{};
 };
 
-/// A number, or a choice, that the prediction depends on.
+/// A number, or a choice, on which the prediction depends.
 struct Source {
   std::string name;
   nlohmann::json value;  ///< number or text
@@ -83,13 +83,13 @@ struct ScalingInput {
   std::vector<Source> sources;
 };
 
-/// The file of an input: `name` is a path, or the name of a shipped one (suites/scale/<name>.json).
-/// InputError with the nearest name.
+/// Finds the file of an input. `name` is a path, or the name of a shipped input
+/// (suites/scale/<name>.json). InputError with the nearest name.
 std::filesystem::path find_scale_input(const std::string& name);
 
 /// Reads an input, and the result files that it names (relative to its folder). InputError with
-/// file and field for what violates the schema or is meaningless, and for rows from which a number
-/// cannot be derived.
+/// file and field if the input violates the schema or is meaningless, and for rows from which a
+/// number cannot be derived.
 ScalingInput read_scale_input(const std::filesystem::path& file);
 
 }  // namespace assay::scaling

@@ -30,7 +30,7 @@ double median_metric(const Series& series, const char* name, const std::string& 
   return median(values);
 }
 
-/// The series of one curve: they differ in their size alone.
+/// The series of one curve, which differ only in size.
 std::vector<const Series*> find_curve(const SeriesList& all, const std::string& pattern,
                                       const std::string& file, const std::string& where) {
   const TextPattern wanted(pattern, where + " at /rows");
@@ -55,12 +55,12 @@ std::vector<const Series*> find_curve(const SeriesList& all, const std::string& 
   return curve;
 }
 
-/// Messages and bytes that follow each other on a rank's link in one call.
+/// Successive messages on a rank's link in one call, and their bytes.
 struct Passes {
   double messages = 0, bytes = 0;
 };
 
-/// InputError where the messages of an allreduce are not known.
+/// InputError if the messages of an allreduce are unknown.
 void check_messages(const Series& series, const std::string& where) {
   const std::string collective = series.parameter("collective"),
                     algorithm = series.parameter("algorithm"), nodes = series.parameter("nodes"),
@@ -90,11 +90,11 @@ Passes count_passes(const Series& series, double bytes, const std::string& where
   if (series.parameter("collective") == "sendrecv") return {1, bytes};
   check_messages(series, where);
   const int ranks = static_cast<int>(parameter_number(series, "ranks"));
-  // Ranks of one node are inside a node; others are each a node.
+  // If all ranks are on one node, they form one node; otherwise each rank is its own node.
   const int node = series.parameter("nodes") == "1" ? ranks : 1;
   const auto elements =
       static_cast<std::int64_t>(series.first().problem.number("elements").value_or(bytes / 4));
-  // On one level the cost is linear: its values at alpha = 1 and at beta = 1 are the counts.
+  // On one level the cost is linear, so the counts are its values for alpha = 1 and for beta = 1.
   const auto count = [&](double alpha, double beta) {
     const auto cost = AllreduceCost::make(
         series.parameter("algorithm"), ranks,
@@ -159,7 +159,7 @@ BatchCompute read_measured_compute(MeasuredFiles& files, const std::string& file
   if (!(means.seconds() > 0) || !(waiting < 1))
     throw InputError(
         fmt::format("{}: the phases of the row {} take no time. Name another row.", where, id));
-  // Means of phases contain the slowest steps; the median of the step does not.
+  // The means of the phases include the slowest steps, but the median of the step does not.
   const double scale = training->median * (1 - waiting) / means.seconds();
   return {static_cast<std::int64_t>(parameter_number(*training, "batch")),
           {means.forward * scale, means.backward * scale, means.update * scale}};

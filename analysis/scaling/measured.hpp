@@ -1,6 +1,6 @@
 #pragma once
-// Inputs of the prediction that were measured: computation from rows of assay-resnet50, alpha and
-// beta from rows of assay-collectives.
+// Measured inputs of the prediction: computation from rows of assay-resnet50, alpha and beta from
+// rows of assay-collectives.
 
 #include <filesystem>
 #include <map>
@@ -27,8 +27,8 @@ class MeasuredFiles {
   std::map<std::string, SeriesList> read_;
 };
 
-/// The computation of a training step, from the row with this id: its median time without the wait
-/// for input and without exposed communication, divided in proportion to the mean times of the
+/// The computation of a training step, from the row with this id: its median time without waiting
+/// for input and without exposed communication, split in proportion to the mean times of the
 /// phases. `where`: prefix of messages. InputError if no such row is ok, or if it is not a
 /// training.
 BatchCompute read_measured_compute(MeasuredFiles& files, const std::string& file,
@@ -39,11 +39,11 @@ struct MeasuredLink {
   std::vector<std::string> rows{};  ///< ids
   std::string what{};               ///< "allreduce by ring, 2 ranks, mpi"
 };
-/// Alpha and beta of a message, from the rows whose ids contain a match of `pattern`: several sizes
-/// of sendrecv, or of allreduce by an algorithm of algorithm_costs(), from which the numbers of
-/// messages and bytes follow. Least squares of the relative residuals. InputError for fewer than
-/// three sizes, rows that differ in more than their size, a poor fit (R² below least_r_squared),
-/// and an alpha or beta that is not positive.
+/// Alpha and beta of a message, from the rows whose ids contain a match of `pattern`. The rows are
+/// several sizes of sendrecv, or of allreduce by an algorithm of algorithm_costs(), which gives the
+/// numbers of messages and bytes. Least squares of the relative residuals. InputError for fewer
+/// than three sizes, rows that differ in more than their size, a poor fit (R² below
+/// least_r_squared), and an alpha or beta that is not positive.
 MeasuredLink read_measured_link(MeasuredFiles& files, const std::string& file,
                                 const std::string& pattern, const std::string& where);
 

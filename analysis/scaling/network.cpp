@@ -17,7 +17,7 @@ std::size_t crossing(const Network& network, int a, int b) {
 
 std::vector<Link> list_links(const Network& network, int ranks,
                              const std::function<int(int)>& receiver) {
-  // A message that crosses a level leaves its sender's groups of all levels below.
+  // A message that crosses a level leaves its sender's groups on all inner levels.
   std::vector<std::map<int, int>> leaving(network.levels.size());
   const auto sends = [&](int rank) { return receiver(rank) >= 0 && receiver(rank) != rank; };
   for (int rank = 0; rank < ranks; ++rank) {

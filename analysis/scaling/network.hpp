@@ -9,15 +9,16 @@
 namespace assay::scaling {
 
 /// A message of `bytes` between two ranks of a group takes alpha + beta * bytes, and occupies its
-/// sender for that time. A rank sends and receives at the same time (full duplex).
+/// sender for that time. A rank can send and receive at the same time (full duplex).
 struct Level {
   std::string name;
-  int ranks = 0;     ///< of one group of this level, consecutive; the outermost: any number
+  int ranks = 0;     ///< ranks of one group of this level, consecutive; the outermost level: any
+                     ///< number
   double alpha = 0;  ///< seconds
   double beta = 0;   ///< seconds per byte
   /// Number of messages that can leave a group of the next inner level at full speed at the same
-  /// time (its network ports). More messages share the ports evenly. It is not used for the
-  /// innermost level.
+  /// time (its network ports). More messages share the ports evenly. The innermost level does not
+  /// use it.
   double links = 1;
 };
 
@@ -31,8 +32,8 @@ struct Network {
 inline constexpr std::int64_t assay_segment_bytes = std::int64_t{256} * 1024;
 
 /// The cost of a message in a round with other messages. The message takes alpha + beta * bytes.
-/// The ports that it shares need shared * bytes for one such message of each of their senders (0:
-/// no port is shared), since a port is free while a sender spends its alpha.
+/// Its shared ports need shared * bytes for one such message from each of their senders (0: it
+/// shares no port). A port is free while a sender spends its alpha.
 struct Link {
   double alpha = 0, beta = 0, shared = 0;
 };
@@ -43,9 +44,9 @@ int find_group(const Network& network, int rank, std::size_t level);
 /// The innermost level at which both ranks are in the same group.
 std::size_t crossing(const Network& network, int a, int b);
 
-/// The costs of the messages of a round in which each rank r of `ranks` sends one to receiver(r),
-/// or none where that is negative: one for each level that a message crosses, of its slowest
-/// sender.
+/// The costs of the messages of a round in which each rank r of `ranks` sends one message to
+/// receiver(r), or none if that is negative. There is one cost for each level that a message
+/// crosses, that of the slowest sender.
 std::vector<Link> list_links(const Network& network, int ranks,
                              const std::function<int(int)>& receiver);
 

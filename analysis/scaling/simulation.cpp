@@ -59,7 +59,7 @@ class Simulation {
     return sizes_[step / steps_.size()][steps_[step % steps_.size()]];
   }
 
-  /// The rank does what it can: up to its next message, or to one that has not come.
+  /// Advances a rank to its next message, or to a message that has not arrived.
   void go_on(std::size_t index) {
     Rank& rank = ranks_[index];
     if (rank.waits) return;
@@ -108,10 +108,12 @@ class Simulation {
   const std::vector<AllreduceCost::Round>& rounds_;
   const std::vector<PendingSum>& sums_;
   std::vector<std::vector<AllreduceCost::Size>> sizes_;  ///< [allreduce][round]
-  std::vector<std::size_t> steps_;                       ///< of one allreduce: the round of each
+  std::vector<std::size_t> steps_;                       ///< the round of each step of one
+                                                         ///< allreduce
   std::vector<double> ends_;
   std::vector<Rank> ranks_;
-  std::vector<std::vector<double>> ports_;  ///< by level and group: free from when on
+  std::vector<std::vector<double>> ports_;  ///< by level and group: the times from which ports are
+                                            ///< free
   using Begin = std::pair<double, std::size_t>;
   std::priority_queue<Begin, std::vector<Begin>, std::greater<>> begins_;
 };

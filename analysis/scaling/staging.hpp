@@ -6,11 +6,11 @@
 
 namespace assay::scaling {
 
-/// Bytes a second of one node, unless said otherwise. A row of N nodes gives `read`, `pass` and
-/// `keep` as its metrics stage_*_bytes_per_s over N.
+/// Bytes per second of one node, unless stated otherwise. A row of N nodes gives `read`, `pass` and
+/// `keep` as its metrics stage_*_bytes_per_s divided by N.
 struct StagingRates {
   double read = 0;    ///< from shared storage
-  double shared = 0;  ///< that shared storage gives to all nodes together; 0: no limit
+  double shared = 0;  ///< of shared storage to all nodes together; 0: no limit
   double pass = 0;    ///< received by broadcasts from other nodes
   double keep = 0;    ///< written to the local disk, synced and read back
   double local = 0;   ///< read from the local disk afterwards
@@ -21,23 +21,26 @@ struct StagingTime {
   double seconds = 0;
   double read = 0, pass = 0, keep = 0;  ///< seconds of each part
   double node_bytes = 0;                ///< on each disk
-  double delivered = 0;                 ///< bytes a second that all nodes together read afterwards
+  double delivered = 0;                 ///< bytes per second that all nodes together read
+                                        ///< afterwards
 };
 
-/// `nodes` nodes read each of `bytes` bytes once, in equal parts, and each keeps the fraction
-/// `part` of the set (1: all of it, as --stage does; less if each trains on a part). They read the
-/// next pieces while they pass on and keep others (models/input/stage.hpp):
-///   read = bytes / min(nodes read, shared)
-///   pass = part bytes (1 - 1/nodes) / pass
-///   keep = part bytes / keep
+/// `nodes` nodes together read each of `bytes` bytes once, in equal parts. Each node keeps the
+/// fraction `part` of the set (1: all of it, as --stage does; less if each trains on a part). The
+/// nodes read the next pieces while they pass on and store the previous ones
+/// (models/input/stage.hpp):
+///   read = bytes / min(nodes * read, shared)
+///   pass = part * bytes * (1 - 1/nodes) / pass
+///   keep = part * bytes / keep
 ///   seconds = max(read, pass + keep).
-/// Broadcasts are assumed to have the same rate on any number of nodes, as those of long messages
-/// nearly have: measure it on many. Unsupported if the disks are too small, or if together the
-/// nodes cannot keep the set. InputError for values that are not positive, or a part above 1.
+/// Broadcasts are assumed to have the same rate on any number of nodes, which nearly holds for long
+/// messages; measure the rate on many nodes. Unsupported if the disks are too small, or if the
+/// nodes together cannot store the set. InputError for values that are not positive, or a part
+/// above 1.
 Result<StagingTime> staging_time(double bytes, int nodes, const StagingRates& rates,
                                  double part = 1);
 
-/// The fewest nodes whose disks together deliver `rate` bytes a second.
+/// The fewest nodes whose disks together deliver `rate` bytes per second.
 double nodes_for_rate(double rate, const StagingRates& rates);
 
 }  // namespace assay::scaling

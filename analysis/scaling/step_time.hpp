@@ -11,8 +11,8 @@ namespace assay::scaling {
 /// The computation that overlaps with the sums of gradients over the ranks.
 enum class Overlap : std::uint8_t {
   none,      ///< the sums begin when the backward pass has ended
-  backward,  ///< each begins when its gradients are there
-  /// The sum of a step's gradients may take until the end of the next step, which updates with them
+  backward,  ///< each sum begins when its gradients are computed
+  /// The sum of a step's gradients may take until the end of the next step, whose update uses it
   /// (the gradient lag of T. Kurth et al., Exascale Deep Learning for Climate Analytics, SC18).
   step,
 };
@@ -35,9 +35,9 @@ struct Bucket {
   double ready = 1;  ///< fraction of the backward pass after which all of them are computed
 };
 
-/// Buckets of at least `least` elements (the last one excepted) of tensors in the order in which
-/// the backward pass makes them: models/network/trainer.cpp fills them by the same rule. Tensor i
-/// of n is ready at i/n of the backward pass.
+/// Buckets of at least `least` elements (except the last one). Tensors are in the order in which
+/// the backward pass computes them; models/network/trainer.cpp fills its buckets by the same rule.
+/// Tensor i of n is ready at i/n of the backward pass.
 std::vector<Bucket> make_buckets(const std::vector<std::int64_t>& tensors, std::int64_t least);
 
 struct StepTime {
@@ -46,7 +46,7 @@ struct StepTime {
   double exposed = 0;        ///< time of the step beyond its computation
 };
 
-/// The end of each of these allreduces, which are executed one after the other.
+/// The end of each of these allreduces, which run one after the other.
 using Allreduces = std::function<std::vector<double>(const std::vector<PendingSum>& sums)>;
 
 /// A bucket's allreduce begins when its gradients are computed and the previous one has ended, as

@@ -45,7 +45,8 @@ double message(const Network& network, int members, double bytes) {
   return level.alpha + level.beta * bytes;
 }
 
-/// Every rank sends `bytes` to each other rank: its own time, and that of the ports of the groups.
+/// The time in which every rank sends `bytes` to each other rank: the larger of the rank's own time
+/// and that of the ports of the groups.
 double to_all_others(const Network& network, int ranks, double bytes) {
   double own = 0, ports = 0;
   int inside = 1;  // ranks of the group of the level below
@@ -61,7 +62,7 @@ double to_all_others(const Network& network, int ranks, double bytes) {
   return std::max(own, ports);
 }
 
-/// The network of the ranks that have the same part of the weights, one of every `part`. The other
+/// The network of the ranks with the same part of the weights, one rank of every `part`. The other
 /// ranks sum their parts at the same time, through the same ports.
 Result<Network> between_groups(const Network& network, int part) {
   Network between{{}, network.segment_bytes};
@@ -83,7 +84,7 @@ Result<Network> between_groups(const Network& network, int part) {
   return between;
 }
 
-/// The sum of the gradients of a part of the weights over the ranks that have it.
+/// The sum of the gradients of a part of the weights, over the ranks that have the part.
 Result<double> sum_of_part(int part, int ranks, const Network& network, const RankWork& work,
                            const SumSeconds& sum) {
   if (ranks == part) return 0.0;
@@ -170,7 +171,7 @@ ControlCost control_cost(const std::string& way, int ranks, const Network& netwo
     return network.levels[crossing(network, rank, parent(rank))].alpha;
   };
   const auto count = static_cast<std::size_t>(ranks);
-  // A tensor is reported once and decided once over each edge of the tree.
+  // Over each edge of the tree, each tensor is reported once and decided once.
   std::vector<double> messages(count), busy(count), reported(count), answer_times(count),
       telling(count);
   for (int rank = 1; rank < ranks; ++rank)
@@ -178,7 +179,8 @@ ControlCost control_cost(const std::string& way, int ranks, const Network& netwo
       messages[static_cast<std::size_t>(end)] += 2;
       busy[static_cast<std::size_t>(end)] += 2 * alpha(rank);
     }
-  // Children have larger numbers than their parent. It handles their reports one after the other.
+  // Children have larger numbers than their parent. The parent handles their reports one after the
+  // other.
   for (int rank = ranks - 1; rank > 0; --rank) {
     double& at = reported[static_cast<std::size_t>(parent(rank))];
     at = std::max(at, reported[static_cast<std::size_t>(rank)] + alpha(rank)) + alpha(rank);

@@ -57,13 +57,13 @@ Axes find_axes(const SeriesList& all, const std::string& by,
   const Texts names = parameter_names(all);
   if (!by.empty() && !has(names, by)) {
     Texts known = names;
-    known.emplace_back("system");  // select_series() makes it a parameter where it is asked for
+    known.emplace_back("system");  // select_series() makes it a parameter on request
     throw InputError(explain_unknown_name("parameter for --by", by, known));
   }
   Axes axes;
   for (const std::string& name : names) {
     if (name == by || constant_names.contains(name)) continue;
-    std::map<std::string, std::set<std::string>> texts;  // by benchmark; "" where a row lacks it
+    std::map<std::string, std::set<std::string>> texts;  // by benchmark; "" if a row lacks it
     for (const Series& series : all)
       texts[series.first().benchmark].insert(axis_text(series, name));
     if (!std::ranges::all_of(texts, [](const auto& entry) { return entry.second.size() == 1; })) {

@@ -1,6 +1,6 @@
 #pragma once
-// Chooses the parameters of the rows that are columns of a table, and those that are constant and
-// printed once above it.
+// Chooses the parameters that become columns of a table, and the constant ones that are printed
+// once above it.
 
 #include <map>
 #include <set>
@@ -18,7 +18,7 @@ struct Axes {
   Texts shown;                            ///< parameters with a column
   Texts shared{};                         ///< properties of all rows: "cache hot"
   std::set<std::string> same{};           ///< the parameters among them
-  std::map<std::string, Texts> within{};  ///< the same of each benchmark alone
+  std::map<std::string, Texts> within{};  ///< the same for each benchmark
 
   /// "all rows: cache hot, threads 2", "conv: layout any".
   Texts lines() const;
@@ -27,21 +27,21 @@ struct Axes {
 /// The text of a parameter in a table; for "algorithm", the one that ran.
 std::string axis_text(const Series& series, const std::string& name);
 
-/// Adds a column for each of these parameters, whose lines are those of the series.
+/// Adds a column for each of these parameters; the lines of the table are those of the series.
 void add_axes(Table& table, const SeriesList& rows, const Texts& axes);
 
 /// The parameters that differ within a benchmark, in a fixed order of importance. A parameter that
 /// repeats the problem in every row is neither shown nor a constant. `by` has no column of its own.
 /// InputError with the nearest name if no row has the parameter `by`. `constant_names`: parameters
-/// that are told elsewhere.
+/// that are reported elsewhere.
 Axes find_axes(const SeriesList& all, const std::string& by,
                const std::set<std::string>& constant_names = {});
 
 /// All parameters of the rows, in the same order.
 Texts parameter_names(const SeriesList& all);
 
-/// Applies --columns: {} changes nothing, {"all"} shows every parameter, else the named parameters
-/// are shown.
+/// Applies --columns: {} changes nothing, {"all"} shows every parameter, other lists show the named
+/// parameters.
 void choose(Axes& axes, const SeriesList& all, const std::string& by, const Texts& columns);
 
 }  // namespace assay

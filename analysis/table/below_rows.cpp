@@ -132,13 +132,13 @@ void add_curves(Page& page, const Results& results, const SeriesList& all) {
   add_axes(table, firsts, axes);
   table.add({"sizes", true, "", 2},
             [&](std::size_t i) { return std::to_string(curves[i].bytes.size()); });
-  // A poor line has its R2 alone.
+  // A poor line shows only its R2.
   const auto add = [&](const char* title, auto cell) {
     table.add({title, true}, [&](std::size_t i) -> std::string {
       return curves[i].fits() ? cell(*curves[i].fit, marks[i]) : "-";
     });
   };
-  // The sizes cannot tell a latency below zero from none.
+  // From the sizes, a latency below zero cannot be distinguished from none.
   add("alpha", [](const AlphaBeta& fit, const std::string& mark) {
     return fit.alpha > 0 ? human_seconds(fit.alpha) + mark : "none seen";
   });

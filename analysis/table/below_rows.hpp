@@ -1,6 +1,6 @@
 #pragma once
-// Tables that are printed below the rows that they are made of: totals, curves of collectives, and
-// scaling. Each begins with a blank line, and is absent where no row belongs to it.
+// Tables that are printed below the rows from which they are computed: totals, curves of
+// collectives, and scaling. Each begins with a blank line, and is absent if no row belongs to it.
 
 #include <string>
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace assay {
 
-/// The total time of a whole (the convolutions of a network), from the rows of its problems, each
-/// multiplied by the number of its occurrences.
+/// The total time of a whole (the convolutions of a network), from the rows of its problems. Each
+/// row is multiplied by the number of occurrences of its problem.
 struct Total {
-  Part part;                    ///< as in its rows, except for the repeat
+  Part part;                    ///< as in its rows, except the repeat
   const Series* any = nullptr;  ///< one of its rows: all have its parameters
   double seconds = 0, flops = 0;
   std::string mark{};  ///< the most severe mark of its rows
@@ -33,7 +33,7 @@ bool add_totals(Page& page, const Results& results, const SeriesList& all, bool 
 void add_curves(Page& page, const Results& results, const SeriesList& all);
 
 /// Speedup and parallel efficiency: a line for each point of each curve over ranks
-/// (analysis/scaling_curves.hpp).
+/// (analysis/curves.hpp).
 void add_scaling(Page& page, const Results& results, const SeriesList& all);
 
 }  // namespace assay

@@ -15,7 +15,7 @@ namespace {
 /// The problems of rows, each with its benchmark.
 struct Problems {
   std::set<std::string> own{};
-  std::set<std::string> known{};  ///< also by the names that lists give
+  std::set<std::string> known{};  ///< including the names in lists
 
   void add(const Row& row) {
     own.insert(benchmark_and_problem(row));
@@ -31,7 +31,8 @@ std::string some(const std::set<std::string>& works) {
                  (works.size() > 1 ? fmt::format(" and {} more", works.size() - 1) : ""));
 }
 
-/// The line that says so; "" where there is a problem of `mine` among `known`, or none to compare.
+/// The line that says so; "" if a problem of `mine` is among `known`, or if there is nothing to
+/// compare.
 std::string nothing_common(const Problems& mine, const std::string& system,
                            const std::set<std::string>& its, const std::set<std::string>& known) {
   if (mine.own.empty() || std::ranges::any_of(mine.known, [&](const std::string& name) {
@@ -73,7 +74,7 @@ std::string nothing_common_by_system(const Results& results, const SeriesList& a
   bool first = true;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (systems[i].empty()) continue;
-    // One line says it of both of two systems.
+    // For two systems, one line covers both.
     if (std::exchange(first, false) && systems.size() - without_rows == 2) continue;
     Problems others;
     for (std::size_t other = 0; other < results.size(); ++other) {
@@ -102,7 +103,7 @@ Match beside(const Series& series, const System& system, std::string* why, Prefe
   if (!has_number(series)) return std::nullopt;
   Row row = series.first();
   if (series.status == "ok") {
-    // The ratio is of the value shown, not of the first launch.
+    // The ratio uses the displayed value, not that of the first launch.
     const double first = row.median();
     row.time_s->median = series.median;
     for (auto& [name, rate] : row.rates)

@@ -13,7 +13,8 @@ namespace assay {
 /// Another system's number for a row; nothing if there is none.
 using Match = std::optional<RowBaseline>;
 
-/// A system whose numbers stand beside the rows. The default is the baselines that the rows hold.
+/// A system whose numbers are shown beside the rows. By default these are the baselines in the
+/// rows.
 struct System {
   std::string name;
   const Baseline* baseline = nullptr;
@@ -21,35 +22,35 @@ struct System {
 /// `baselines`, else the systems that the rows contain.
 std::vector<System> list_systems(const SeriesList& all, const std::vector<Baseline>& baselines);
 
-/// The number of `system` for a series as Baseline::match gives it; the reason in `why` if there is
-/// none.
+/// The number of `system` for a series, as returned by Baseline::match; the reason goes to `why` if
+/// there is none.
 Match beside(const Series& series, const System& system, std::string* why = nullptr,
              Preference preference = Preference::same_way);
 Quantity make_quantity(const RowBaseline& match);
 /// "*" of a published number, "‡" of a projection.
 std::string mark_published(const RowBaseline& match);
 
-/// The mark of a ratio that its source prints, and that its own numbers contradict.
+/// The mark of a ratio that its source prints, but that contradicts the source's own numbers.
 inline constexpr const char* printed_mark = "\u2020";
-/// The marks of a ratio: the more severe mark of its two sides, and "?" if the other side does not
-/// specify the work completely, "†" if its source prints another one. The legend explains the last
-/// two; `name`: the other system.
+/// The marks of a ratio: the more severe mark of its two sides; "?" if the other side does not
+/// specify the work completely; "†" if its source prints another ratio. The legend explains the
+/// last two. `name`: the other system.
 std::string ratio_marks(const Series& series, const RowBaseline& match, const std::string& name,
                         Legend& legend);
-/// "2.50", with both absolutes "2.50 (5.00 s / 2.00 s)".
+/// "2.50"; with both absolute values "2.50 (5.00 s / 2.00 s)".
 std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
                        const Quantity& under);
-/// Explains the mark of a projection, if the row, or the number that it is compared with, is one.
+/// Explains the mark of a projection, if the row, or the number with which it is compared, is one.
 void explain_projection(const std::string& system, const Row& row, Legend& legend);
 void explain_projection(const std::string& system, const RowBaseline& match, Legend& legend);
 
 /// "conv resnet50:res2a", the same on every system.
 std::string benchmark_and_problem(const Row& row);
-/// "No problem is common with B: …" where the rows and a baseline have none; "" where they have, or
-/// there is no row.
+/// "No problem is common with B: …" if the rows and a baseline have no problem in common; "" if
+/// they have one, or if there is no row.
 std::string nothing_common(const SeriesList& all, const std::vector<Baseline>& baselines);
-/// The same of results that stand beside each other as systems (a parameter "system" of the rows):
-/// of each that has no problem in common with any other.
+/// The same for results that are shown beside each other as systems (a parameter "system" of the
+/// rows): a line for each that has no problem in common with any other.
 std::string nothing_common_by_system(const Results& results, const SeriesList& all);
 
 }  // namespace assay

@@ -62,26 +62,27 @@ struct MainRate {
   double value = 0;
 };
 
-/// A rate over the series' median; of a published time without it, from the amount of work.
+/// A rate at the series' median. A published time without the rate gives it from the amount of
+/// work.
 double rate_or_amount(const Series& series, const char* rate, const char* amount) {
   if (const auto value = find_rate(series, rate)) return *value;
   return has_time(series) ? problem_number(series, amount).value_or(0) / series.median : 0;
 }
 
 std::optional<MainRate> find_main_rate(const Series& series) {
-  if (series.status != "ok") {  // published as a rate alone
+  if (series.status != "ok") {  // published only as a rate
     if (series.rate_name.empty()) return std::nullopt;
     return MainRate{series.rate_name, series.rate};
   }
   if (const auto bus = find_rate(series, "busbw")) return MainRate{"busbw", *bus};
-  // Users of a benchmark speak of what it counts besides operations and bytes (images).
+  // Users of a benchmark think in the quantity that it counts beside operations and bytes (images).
   for (const auto& [name, amount] : series.first().problem.amounts.value_or(OptionalNumbers()))
     if (const double rate = find_rate(series, name).value_or(0);
         rate > 0 && name != "flops_per_s" && name != "bytes_per_s")
       return MainRate{name, rate};
   const double flops = rate_or_amount(series, "flops_per_s", "flops");
   const double bytes = rate_or_amount(series, "bytes_per_s", "bytes");
-  // A problem that moves more bytes than it does operations is about memory.
+  // If a problem moves more bytes than it executes operations, memory limits it.
   if (flops > 0 && 2 * flops >= bytes) return MainRate{"flops_per_s", flops};
   if (bytes > 0) return MainRate{"bytes_per_s", bytes};
   for (const auto& [name, value] : series.first().rates)
@@ -224,7 +225,7 @@ namespace {
 
 constexpr std::size_t most_reasons = 8;
 
-/// The properties that these share: the problem, and the parameters that differ in the table.
+/// The properties that these rows share: the problem, and the parameters that differ in the table.
 std::string join_shared_properties(const std::vector<const Series*>& rows, const Texts& varying) {
   Texts texts;
   const auto add = [&](const std::string& name, auto value) {
@@ -238,8 +239,8 @@ std::string join_shared_properties(const std::vector<const Series*>& rows, const
   return texts.empty() ? "" : " (" + join(texts, ", ") + ")";
 }
 
-/// The reason without the text at its end that is about this problem alone: "(winograd
-/// convolution, …, mb16ic64…)".
+/// The reason without its last part, if that concerns only this problem: "(winograd convolution, …,
+/// mb16ic64…)".
 std::string general_reason(const Series& series) {
   const std::string& reason = series.reason;
   const std::string& problem = series.first().problem.descriptor;

@@ -1,6 +1,6 @@
 #pragma once
-// Several tables use these parts: the title, the number of a series with its unit and marks, its
-// error, its rate and its part of the ceiling.
+// The common parts of several tables: the title, the number of a series with its unit and marks,
+// its error, its rate and its fraction of the ceiling.
 
 #include <optional>
 #include <string>
@@ -10,26 +10,26 @@
 
 namespace assay {
 
-/// A time, or the rate that a published row has instead; unit "" where there is no number.
+/// A time, or the rate that a published row has instead; unit "" if there is no number.
 struct Quantity {
   double value = 0;
   std::string unit;
 };
 Quantity make_quantity(const Series& series);
-/// "ok" where there is a number; its reason is then empty.
+/// "ok" if there is a number; its reason is then empty.
 std::string find_status(const Series& series);
 /// True if there is a number.
 bool has_number(const Series& series);
 
 /// "1.90 s", "905 images/s".
 std::string human_quantity(const Quantity& quantity);
-/// The same of a series, with the marks of the legend: * published, ! timed on a busy machine, ~
+/// The same for a series, with the marks of the legend: * published, ! timed on a busy machine, ~
 /// oversubscribed.
 Cell value_cell(const Series& series);
 /// "*" of a published row, "‡" of a projection, which nobody measured.
 std::string mark_published(const Row& row);
 
-/// "1.5e-07", the largest of its launches; "published", or "-" where nothing was verified.
+/// "1.5e-07", the largest of its launches; "published"; or "-" if nothing was verified.
 Cell error_cell(const Series& series);
 std::optional<double> largest_error(const Series& series);
 inline constexpr const char* error_note = "error: largest error / RMS of the fp64 reference.";
@@ -37,14 +37,15 @@ inline constexpr const char* error_note = "error: largest error / RMS of the fp6
 /// The main rate of a row: bus bandwidth of a collective; a rate that its problem declares
 /// (images_per_s); FLOP/s, or B/s if the problem moves more bytes than it executes operations
 /// (STREAM); else the first rate of the row. A published row may have a rate and no time. The
-/// legend gets what the rate means.
+/// legend gets the meaning of the rate.
 Cell rate_cell(const Series& series, Legend& legend);
 std::optional<double> main_rate(const Series& series);
 
-/// algbw or busbw of a collective, in a column of its own.
+/// algbw or busbw of a collective, in separate columns.
 Cell bandwidth_cell(const Series& series, const std::string& name, Legend& legend);
 
-/// "87 % memory": the fraction of the ceiling, and what limits the row; "-" without a ceiling.
+/// "87 % memory": the fraction of the ceiling, and the resource that limits the row; "-" without a
+/// ceiling.
 Cell ceiling_cell(const Series& series, Legend& legend);
 /// Adds to the legend, for each machine whose rows have ceilings, the measured ceilings and the
 /// theoretical ones from the vendor's documents.

@@ -45,7 +45,8 @@ std::vector<CrossedColumn> make_columns(const std::vector<Baseline>& baselines,
   return columns;
 }
 
-/// The absolute values of a line's columns: lines of one group share them.
+/// A key for the absolute values of a line's columns; lines with the same key form a group and
+/// share them.
 std::string absolutes_key(const CrossedLine& line) {
   std::string key = benchmark_and_problem(line.series->first());
   for (const Match& match : line.matches)
@@ -53,7 +54,7 @@ std::string absolutes_key(const CrossedLine& line) {
   return key;
 }
 
-/// The parts of the table that its lines need.
+/// The parts of the table that its lines use.
 struct CrossedTable {
   const Results& results;
   const CrossTable& crossed;
@@ -75,7 +76,7 @@ struct CrossedTable {
     return columns;
   }
 
-  /// The columns' absolute values, above the lines that share them.
+  /// The absolute values of the columns, above the lines that share them.
   Line absolutes(const CrossedLine& line) {
     Line head{{label(*line.series), join(systems, ", ")}};
     head.cells.resize(3 + axes.shown.size() + (errors ? 1 : 0));
@@ -94,7 +95,7 @@ struct CrossedTable {
     return head;
   }
 
-  /// A row's value, or the reason why it has none, and each column's speedup over it.
+  /// A row's value, or the reason why it has none, and the speedup of each column over it.
   Line speedups(const CrossedLine& of_row) {
     const Series& series = *of_row.series;
     const std::string& own = results[series.result].system();
@@ -142,12 +143,12 @@ CrossTable cross(const Results& results, const SeriesList& all,
     CrossedLine& line = crossed.lines.emplace_back(CrossedLine{&series});
     for (const CrossedColumn& column : crossed.columns) {
       Series same = series;
-      // The value as the column has it, with its type.
+      // The value with the type that the column has.
       same.rows.front().own().parameters[by] = column.rows.rows().front()->parameters.at(by);
       line.matches.push_back(beside(same, {column.system, &column.rows}, &line.why.emplace_back()));
     }
   }
-  // A source is followed in its own order; a run has its cases in random order.
+  // Published rows keep the order of their source; the cases of a run are in random order.
   std::map<std::pair<std::size_t, std::string>, std::size_t> places;
   for (std::size_t result = 0; result < results.size(); ++result)
     for (const Row& row : results[result].rows())
@@ -166,13 +167,13 @@ void add_crossed(Page& page, const Results& results, const CrossTable& crossed,
   CrossedTable table{results, crossed, options};
   SeriesList kept;
   for (const CrossedLine& line : crossed.lines) kept.push_back(*line.series);
-  // The parameter itself is a column, even where it does not differ.
+  // The parameter itself is a column, even if it does not differ.
   const Texts names = parameter_names(kept);
   const bool here = std::ranges::find(names, options.by) != names.end();
   table.axes = find_axes(kept, here ? options.by : "");
   choose(table.axes, kept, options.by, options.columns);
   table.axes.shown.insert(table.axes.shown.begin(), options.by);
-  // An error is the cost of a precision's speed; nobody knows that of published rows.
+  // The error is the cost of a faster precision; for published rows it is unknown.
   table.errors = options.by == "precision" && std::ranges::any_of(kept, [](auto& series) {
                    return largest_error(series).has_value();
                  });
@@ -182,7 +183,7 @@ void add_crossed(Page& page, const Results& results, const CrossTable& crossed,
   Table shown{table.heads()};
   std::string group;
   for (const CrossedLine& line : crossed.lines) {
-    // A row without a number asks for no other's.
+    // A row without a number needs no numbers of other systems.
     if (const std::string key = absolutes_key(line); has_number(*line.series) && key != group) {
       group = key;
       shown.lines.push_back(table.absolutes(line));
@@ -190,7 +191,8 @@ void add_crossed(Page& page, const Results& results, const CrossTable& crossed,
     shown.lines.push_back(table.speedups(line));
   }
   Legend& legend = table.legend;
-  // Sources print such tables in this way: the gain of the newer system, which the columns are.
+  // Sources print such tables in this direction: as the gain of the newer system, whose values are
+  // the columns.
   legend.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
   if (table.errors) legend.add(error_note);
   if (crossed.left_out > 0)

@@ -25,12 +25,12 @@ struct CrossedLine {
 
 struct CrossTable {
   std::vector<CrossedColumn> columns;
-  std::vector<CrossedLine> lines{};  ///< by result; what is published in its source's order
-  std::size_t left_out = 0;          ///< series whose problem no column has
+  std::vector<CrossedLine> lines{};  ///< by result; published rows are in the order of their source
+  std::size_t left_out = 0;          ///< number of series whose problem is in no column
 };
 
-/// Matches each series with every column's number for the same work, whatever its value of the
-/// parameter `by`. InputError if no baseline's row has the parameter.
+/// Matches each series with every column's number for the same work, for any value of the parameter
+/// `by`. InputError if no baseline's row has the parameter.
 CrossTable cross(const Results& results, const SeriesList& all,
                  const std::vector<Baseline>& baselines, const std::string& by);
 

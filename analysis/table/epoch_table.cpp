@@ -33,7 +33,8 @@ EpochEnds collect_ends(const Series& series) {
   EpochEnds ends;
   for (const auto& [epoch, numbers] : all) {
     EpochEnd& end = ends[epoch];
-    // Launches that ended earlier have no value there: the others alone are no median of all.
+    // Launches that ended earlier have no value there, and the other launches alone would not give
+    // the median of all.
     for (const auto& [name, values] : numbers)
       if (values.size() == series.rows.size()) end[name] = median(values);
   }
@@ -44,7 +45,7 @@ EpochEnds collect_ends(const Series& series) {
 SeriesList list_trainings(const Results& results, const TableOptions& options) {
   SeriesList all = select_series(results, options);
   std::erase_if(all, [](const Series& series) {
-    // A training that missed its target was verified, too: its row has no time, but its epochs.
+    // A training that missed its target was verified, too: its row has epochs, but no time.
     return (series.status != "ok" && series.status != "target missed") ||
            std::ranges::all_of(series.rows, [](const Row& row) { return row.epochs.empty(); });
   });
@@ -55,7 +56,7 @@ SeriesList list_trainings(const Results& results, const TableOptions& options) {
   return all;
 }
 
-/// The qualities of the networks that these trainings have validated; accuracy, if none has.
+/// The qualities that these trainings have validated; accuracy if none has validated any.
 Texts list_qualities(const SeriesList& all) {
   std::set<std::string> names;
   for (const Series& series : all)
@@ -65,14 +66,15 @@ Texts list_qualities(const SeriesList& all) {
   return names.empty() ? Texts{"accuracy"} : Texts(names.begin(), names.end());
 }
 
-/// The trainings of a table: those of a group stand beside each other, a column for each value.
+/// The trainings of a table. Those of a group are shown beside each other, with a column for each
+/// value.
 struct EpochGroup {
   const Series* first = nullptr;
   std::map<std::string, EpochEnds> by_value{};
   std::map<std::string, const Series*> series{};  ///< by value
 };
 
-/// Samples of a rank in a step. Ways to be parallel cut the same samples into other batches and
+/// Samples of a rank in a step. Ways of parallelism divide the same samples into other batches and
 /// passes.
 double samples_of_rank(const Series& series) {
   const auto number = [&](const char* name) {
@@ -105,7 +107,8 @@ Epochs collect_epochs(const SeriesList& all, const std::string& by) {
     const std::string value = axis_text(series, by);
     if (std::ranges::find(epochs.values, value) == epochs.values.end())
       epochs.values.push_back(value);
-    // Each training that differs in nothing else begins a group, so that none is left out.
+    // A training that differs from another one in nothing else begins a new group, so that none is
+    // left out.
     std::string key = key_without(series, by);
     for (auto entry = places.find(key);
          entry != places.end() && epochs.groups[entry->second].by_value.contains(value);
@@ -117,13 +120,13 @@ Epochs collect_epochs(const SeriesList& all, const std::string& by) {
     epochs.groups[place->second].series[value] = &series;
   }
   sort_counts(epochs.values);
-  // All others are set against sync.
+  // All others are compared with sync.
   if (by == "parallel")
     std::ranges::stable_partition(epochs.values, [](auto& value) { return value == "sync"; });
   return epochs;
 }
 
-/// A line of the table: an epoch of a group, of one value or (nullptr) of all.
+/// A line of the table: an epoch of a group, for one value or (nullptr) for all values.
 struct EpochLine {
   const EpochGroup* group;
   int epoch;
@@ -162,7 +165,7 @@ std::vector<EpochLine> make_lines(const Epochs& all, bool of_values) {
   return lines;
 }
 
-/// The values beside each other.
+/// Adds the values beside each other.
 void add_beside(const std::vector<EpochLine>& lines, const Texts& values, const Texts& titles,
                 Table& table) {
   int spare = 0;
@@ -172,7 +175,7 @@ void add_beside(const std::vector<EpochLine>& lines, const Texts& values, const 
                 [&](std::size_t i) { return lines[i].score(value, title); });
 }
 
-/// The values one after the other, with their speed, of which `first` has 1.
+/// Adds the values one below the other, with their speed relative to `first`.
 void add_below(const std::vector<EpochLine>& lines, const std::string& by, const std::string& first,
                const Texts& titles, Table& table) {
   table.add({by}, [&](std::size_t i) { return *lines[i].value; });
@@ -198,7 +201,7 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
   const SeriesList all = list_trainings(results, options);
   const std::string by = options.by.empty() ? "precision" : options.by;
   Axes axes = find_axes(all, by);
-  const bool below = by == "parallel";  // whose values differ in speed, and are many
+  const bool below = by == "parallel";  // its values differ in speed, and are many
   const Epochs epochs = collect_epochs(all, by);
   const std::vector<EpochLine> ends = make_lines(epochs, below);
   SeriesList lines;

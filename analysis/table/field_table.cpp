@@ -34,7 +34,7 @@ std::vector<Field> choose_fields(const std::vector<Field>& fields, const Texts& 
   return kept;
 }
 
-/// True if a column has counts or sizes alone: they are set right, as numbers are.
+/// True if a column contains only counts or sizes; it is then aligned right, like numbers.
 bool has_counts(const Table& table, std::size_t column) {
   bool any = false;
   for (const Line& line : table.lines) {
@@ -44,7 +44,7 @@ bool has_counts(const Table& table, std::size_t column) {
   return any;
 }
 
-/// True if a reader would miss nothing of the last column.
+/// True if the last column tells a reader nothing new.
 bool is_last_empty(const Table& table) {
   return std::ranges::all_of(table.lines, [](const Line& line) {
     const std::string& text = line.cells.back();
@@ -52,8 +52,8 @@ bool is_last_empty(const Table& table) {
   });
 }
 
-/// A series without a number has its status and reason in the place of its numbers; where these do
-/// not fit, the reason is a footnote.
+/// A series without a number shows its status and reason in place of its numbers. If these do not
+/// fit, the reason becomes a footnote.
 void put_reasons(const SeriesList& rows, bool any_width, Table& table, Legend& legend) {
   const auto first = std::ranges::find_if(table.columns, &Column::measured);
   if (first == table.columns.end()) return;
@@ -111,12 +111,12 @@ void explain_rows(const Results& results, const SeriesList& rows, Legend& legend
       legend.add(fmt::format("{} {}: {}", row.benchmark, series.problem(), row.note));
 }
 
-/// The chosen columns with a line for each series, without those that are empty; why these are goes
+/// The chosen columns with a line for each series, without empty columns; the reasons for these go
 /// into `legend`. Cells of a series without a number are "".
 Table fill(const std::vector<Field>& fields, const SeriesList& rows, const TableOptions& options,
            Legend& legend) {
   const bool everything = options.columns == all_columns;
-  // A time that is missing, and why, is always told; a published number has none.
+  // A missing time is always explained; a published number has none.
   const bool measured = std::ranges::any_of(
       rows, [](const Series& series) { return !series.published || !has_number(series); });
   Table table{{}, std::vector<Line>(rows.size())};
@@ -135,7 +135,8 @@ Table fill(const std::vector<Field>& fields, const SeriesList& rows, const Table
       table.columns.back().legend = std::move(own);
     }
   }
-  // The status of a series without a number takes room in the first column of numbers.
+  // The status of a series without a number is in the first column of numbers, and takes space
+  // there.
   const auto first = std::ranges::find_if(table.columns, &Column::measured);
   if (first != table.columns.end())
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -164,7 +165,7 @@ void append(Texts& texts, const Texts& more) {
   texts.insert(texts.end(), more.begin(), more.end());
 }
 
-/// Adds a table of `rows` without its title; its explanations go into `legend`. `name`: "conv" of
+/// Adds a table of `rows` without its title; its explanations go into `legend`. `name`: "conv" for
 /// one table among several, else "".
 void add_body(Page& page, const Results& results, const SeriesList& all, const FieldTable& table,
               const SeriesList& rows, const std::vector<Field>& fields, const std::string& name,
@@ -208,7 +209,7 @@ void add_field_table(Page& page, const Results& results, const SeriesList& all,
     const Table whole = fill(fields, rows, options, unused);
     return !(options.any_width() ? whole.fits() : whole.fits(spared_first));
   };
-  // Separate tables would each be sorted by itself.
+  // Separate tables would be sorted separately.
   if (!table.may_split || !options.columns.empty() || !options.sort.empty() ||
       !several_benchmarks(rows) || !too_wide()) {
     append(axes.shared, find_shared_properties(rows));

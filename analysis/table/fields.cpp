@@ -17,7 +17,7 @@ namespace assay {
 
 namespace {
 
-/// The most of a launch; none where no launch tells it.
+/// The largest value of the launches; nothing if no launch reports it.
 std::optional<std::int64_t> wrong_elements(const Series& series) {
   std::optional<std::int64_t> most;
   for (const Row& row : series.rows)
@@ -54,7 +54,7 @@ Cell energy_cell(const Series& series, Legend& legend) {
 
 void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields) {
   const SeriesList& all = source.all;
-  // The head says it if all are ranges, else each range does.
+  // If all intervals are ranges, the head says so, otherwise each range does.
   const bool ranges_alone =
       std::ranges::any_of(all, &Series::is_range) && std::ranges::none_of(all, [](auto& series) {
         return series.has_interval && !series.is_range;
@@ -90,7 +90,7 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
     return error_cell(series);
   });
   add("energy", "energy", false, 0, energy_cell);
-  // Metrics of the first launch: launches of one case have the same, up to rounding.
+  // Metrics of the first launch: launches of a case have equal metrics, except for rounding.
   std::set<std::string> metrics;
   for (const Series& series : all)
     for (const auto& [name, metric] : series.first().metrics) metrics.insert(name);
@@ -102,11 +102,11 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
     });
 }
 
-/// The numbers of a system for the series, each looked for once.
+/// The numbers of a system for the series, each looked up once.
 using Matches = std::map<std::string, std::pair<Match, std::string>>;
 
-/// The match of a series; explains its source, or why there is none: its column and that of the
-/// ratio need it, of which a table may have one alone.
+/// The match of a series. The legend gets its source, or why there is none. Both its column and
+/// that of the ratio call this, because a table may have only one of them.
 const Match& cite_match(const Matches& matches, const std::string& name, const Series& series,
                         Legend& legend) {
   const auto& [match, why] = matches.at(make_key(series));
@@ -139,7 +139,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
               match->value};
     });
     fields.back().explains_missing =
-        system.baseline != nullptr;  // a system that was asked for gets an answer
+        system.baseline != nullptr;  // a requested system always gets an explanation
     add("ran", "ran", 6, [matches](auto& series, auto& legend) -> Cell {
       const Match& match = matches->at(make_key(series)).first;
       if (!match) return "";
@@ -188,7 +188,7 @@ std::vector<Field> fields_of_case(const Results& results, const SeriesList& all,
   add("result", results.size() > 1,
       [&results](const Series& series) { return results[series.result].name; });
   add("id", false, [](const Series& series) { return series.first().id; });
-  // The command is long: only those who ask for it see it.
+  // The command is long, so it is shown only on request.
   add("repeat", false, [&results](const Series& series) {
     const NamedResult& result = results[series.result];
     return repeat_command(result.run(), result.environment(series.first()), series.first(),
@@ -208,7 +208,7 @@ std::vector<Field> fields_of_case(const Results& results, const SeriesList& all,
       std::ranges::any_of(
           all, [&](const Series& series) { return series.rows.size() != all.front().rows.size(); }),
       [](const Series& series) { return std::to_string(series.rows.size()); });
-  // It matters to an incorrect row above all, so it stands before the numbers, which that has not.
+  // It matters most for an incorrect row, which has no numbers, so it comes before the numbers.
   const bool any_wrong = std::ranges::any_of(
       all, [](const Series& series) { return wrong_elements(series).value_or(0) > 0; });
   add("wrong", any_wrong, [](const Series& series) {
@@ -224,7 +224,7 @@ std::vector<Field> list_fields(const FieldSource& source) {
   std::vector<Field> fields = fields_of_case(source.results, source.all, source.axes), measured;
   add_what_was_measured(source, measured);
   add_other_systems(source, measured);
-  // A parameter may be called like a number: resnet50 has a learning rate.
+  // A parameter may have the name of a number: resnet50 has a learning rate.
   for (Field& field : fields)
     if (std::ranges::any_of(measured, [&](const Field& other) { return other.key == field.key; }))
       field.key = field.title = "parameters." + field.key;

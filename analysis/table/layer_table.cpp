@@ -45,7 +45,8 @@ struct LayerGroup {
 
 std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
 
-/// The longest first, with time, share of the sum, rate, part of the ceiling and its name.
+/// The layers by time, the longest first: time, fraction of the sum, rate, fraction of the ceiling,
+/// and name.
 Table make_table(std::vector<LayerGroup> groups, bool single, double sum, const std::string& mark) {
   std::ranges::stable_sort(groups, std::ranges::greater(), &LayerGroup::seconds);
   Table table{{}, std::vector<Line>(groups.size())};
@@ -93,7 +94,7 @@ struct ChosenRow {
   Row row;
 };
 
-/// The launch of each series whose time is the median of all, the lower one of two.
+/// The launch of each series with the median time; of two, the lower one.
 std::vector<ChosenRow> choose_rows(const Results& results, const TableOptions& options) {
   std::vector<ChosenRow> chosen;
   for (const Series& series : select_series(results, options)) {

@@ -14,7 +14,7 @@ namespace assay {
 
 namespace {
 
-/// "Volta / Pascal" where the series of a line differ in it all the same.
+/// "Volta / Pascal" if the series of a line differ in the parameter although they share the line.
 std::string find_shared_parameter(const PivotLine& line, const std::string& name) {
   Texts values;
   for (const auto& [value, series] : line.series)
@@ -24,7 +24,7 @@ std::string find_shared_parameter(const PivotLine& line, const std::string& name
   return join(values, " / ");
 }
 
-/// True if some line has a time at this value, and at another that can be set against it.
+/// True if some line has a time at this value, and another one to compare with it.
 bool is_base(const std::vector<PivotLine>& lines, const std::string& value) {
   const auto measured = [](const auto& entry) { return has_number(*entry.second); };
   return std::ranges::any_of(lines, [&](const PivotLine& line) {
@@ -39,8 +39,8 @@ std::string line_key(const Results& results, const Series& series, const std::st
   const Row& row = series.first();
   auto parameters = row.parameters;
   parameters.erase(by);
-  // Two systems are in two results and environments, and of two architectures; how their threads
-  // make up an SMT level is theirs.
+  // Two systems are two results with two environments and architectures; each has its own division
+  // of an SMT level into threads.
   const bool systems = by == "system";
   if (systems) parameters.erase("architecture");
   if (systems && parameters.contains("smt"))
@@ -70,7 +70,7 @@ Pivot make_pivot(const Results& results, const SeriesList& all, const std::strin
   for (const Series& series : all) {
     const std::string value = series.parameter(by);
     std::string key = line_key(results, series, by);
-    // The same case once more in another environment of one result: never in the same line.
+    // The same case in another environment of a result never shares a line.
     while (lines.contains(key) && pivot.lines[lines.at(key)].series.contains(value)) key += '+';
     if (lines.emplace(key, pivot.lines.size()).second) pivot.lines.push_back({&series});
     pivot.lines[lines.at(key)].series.emplace(value, &series);
@@ -78,14 +78,14 @@ Pivot make_pivot(const Results& results, const SeriesList& all, const std::strin
     first->second = std::min(first->second, series.result);
     if (fresh) pivot.values.push_back(value);
   }
-  // The first system given is the one that the others are set against.
+  // The first given system is the one with which the others are compared.
   if (by == "system")
     std::ranges::stable_sort(pivot.values, {}, [&](const std::string& value) {
       return std::pair(first_result.at(value), value);
     });
   sort_counts(pivot.values);
-  // No value has a ratio to a backend that this machine cannot use, or to the `--blas auto` of
-  // backends that have no other.
+  // Values without any ratio come last, for example a backend that this machine cannot use, or the
+  // `--blas auto` of backends that have no other value.
   if (by != "system")
     std::stable_partition(pivot.values.begin(), pivot.values.end(),
                           [&](const std::string& value) { return is_base(pivot.lines, value); });
@@ -97,7 +97,7 @@ Match beside_first(const PivotLine& line, const Pivot& pivot, const Series& seri
   const auto base = line.series.find(pivot.values.front());
   if (base == line.series.end() || base->second == &series || !has_number(*base->second))
     return std::nullopt;
-  // The one parameter that is meant to differ does not stand in the way; everything else does.
+  // The parameter that should differ does not prevent a match; every other difference does.
   Series same = series;
   const auto& parameters = base->second->first().parameters;
   const auto value = parameters.find(by);
@@ -110,7 +110,7 @@ Match beside_first(const PivotLine& line, const Pivot& pivot, const Series& seri
 
 namespace {
 
-/// The table of some series on its way.
+/// The table of some series while it is built.
 struct PivotTable {
   Table table{};
   std::size_t problem = 0;  ///< the column of the problems
@@ -118,11 +118,11 @@ struct PivotTable {
   Axes axes{};
   std::string base{};  ///< the value that ratios are over; "" without ratios
 
-  /// Makes the table narrow enough for a terminal, if that can be. `sorted`: the rows are not in
-  /// the order of their problems.
+  /// Makes the table narrow enough for a terminal, if possible. `sorted`: the rows are not in the
+  /// order of their problems.
   void shrink(bool sorted) {
     if (table.fits()) return;
-    // A ratio is right of the value that it belongs to, whose name it need not repeat.
+    // A ratio is to the right of its value, so its title need not repeat the value's name.
     for (std::size_t i = problem + axes.shown.size() + 3; i < table.columns.size(); i += 2)
       table.columns[i].title = "over " + base;
     if (table.fits() || sorted) return;
@@ -145,12 +145,12 @@ Cell make_ratio_cell(const PivotLine& line, const Pivot& pivot, const Series& se
   return {ratio_cell(text, options.absolutes, first, second), match->speedup};
 }
 
-/// True if cells have rates, without ratios: a matrix.
+/// True if cells show rates without ratios: a matrix.
 bool has_rates(const TableOptions& options) {
   return std::ranges::find(options.columns, "rate") != options.columns.end();
 }
 
-/// A cell for each value of the parameter, and for its ratio to the first one.
+/// Adds a column for each value of the parameter, and one for its ratio to the first value.
 void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOptions& options,
                 Line& line, Legend& legend) {
   for (const std::string& value : pivot.values) {
@@ -168,7 +168,7 @@ void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOpti
   }
 }
 
-/// Its explanations go into `legend`. `constant_names`: parameters that are reported elsewhere.
+/// The explanations go into `legend`. `constant_names`: parameters that are reported elsewhere.
 PivotTable make_table(const Results& results, const SeriesList& all, const TableOptions& options,
                       Legend& legend, const std::set<std::string>& constant_names = {}) {
   PivotTable pivoted;
@@ -217,7 +217,7 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
   return pivoted;
 }
 
-/// `bases`: what the ratios of the tables are over.
+/// `bases`: the values over which the ratios of the tables are.
 void explain(const SeriesList& all, const SeriesList& shown, std::set<std::string> bases,
              Legend& legend) {
   bases.erase("");
@@ -240,7 +240,7 @@ void add_pivot(Page& page, const Results& results, const SeriesList& all,
   Legend legend;
   PivotTable whole = make_table(results, all, options, legend);
   const bool may_shrink = !options.any_width() && options.columns.empty();
-  // Separate tables would each be sorted by itself.
+  // Separate tables would be sorted separately.
   if (!may_shrink || !options.sort.empty() || !several_benchmarks(whole.shown) ||
       whole.table.fits()) {
     if (!whole.folded.empty())

@@ -17,7 +17,7 @@ struct PivotLine {
   std::map<std::string, const Series*> series{};  ///< by value of the parameter
 };
 struct Pivot {
-  /// Ratios are those to the first. Values that none can be set against come last.
+  /// Ratios are those to the first value. Values that cannot be compared with any other come last.
   Texts values{};
   std::vector<PivotLine> lines{};
 };
@@ -30,9 +30,9 @@ Pivot make_pivot(const Results& results, const SeriesList& all, const std::strin
 /// Sorts values that are all counts by size: 16 is after 8.
 void sort_counts(Texts& values);
 
-/// One line per case, ignoring `options.by`; a column for each value of `options.by`, and the ratio
-/// of each to the first; reasons for missing numbers below. A terminal gets a table for each
-/// benchmark if one of all would be too wide. InputError if no row has the parameter.
+/// One line for each case, ignoring `options.by`; a column for each value of `options.by`, with its
+/// ratio to the first; and below, the reasons for missing numbers. A terminal gets a table for each
+/// benchmark if a common one would be too wide. InputError if no row has the parameter.
 void add_pivot(Page& page, const Results& results, const SeriesList& all,
                const TableOptions& options);
 

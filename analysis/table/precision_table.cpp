@@ -15,7 +15,7 @@ namespace assay {
 
 namespace {
 
-/// The rows of the table by make_key() their series, which are copied.
+/// The rows of the table, by make_key() of their series, which are copies.
 using Rows = std::map<std::string, PrecisionRow>;
 
 /// "bf16/bf16/fp32"
@@ -49,8 +49,8 @@ bool every_interval_is(const Rows& rows, bool range) {
   });
 }
 
-/// The fields of this table, which hold references to the rows: what was executed and gained, then
-/// those of other tables, which are not shown unless they are asked for.
+/// The fields of this table, which hold references to the rows: first what was executed and gained,
+/// then those of other tables, which are shown only on request.
 std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool algorithms) {
   std::vector<Field> fields, others;
   for (Field& field : list_fields(source)) {
@@ -82,7 +82,7 @@ std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool
   add("speedup", "speedup", 0, [absolutes = source.absolutes](const PrecisionRow& row, Legend&) {
     return speedup_cell(row, absolutes);
   });
-  // The head says it if all are ranges, else each range does.
+  // If all intervals are ranges, the head says so, otherwise each range does.
   const bool ranges = every_interval_is(rows, true) && !every_interval_is(rows, false);
   add("speedup_interval", ranges ? "range" : "95 % interval", 0,
       [ranges](const PrecisionRow& row, Legend&) -> Cell {
@@ -116,7 +116,7 @@ std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool
   return fields;
 }
 
-/// The group's row that tells its algorithm: the first with a number, if there is one.
+/// The row of the group that shows its algorithm: the first one with a number, if there is one.
 const Series& telling(const PrecisionGroup& group) {
   const auto ok =
       std::ranges::find_if(group, [](const PrecisionRow& row) { return has_number(*row.series); });
@@ -132,7 +132,7 @@ bool has_one_algorithm(const PrecisionGroup& group) {
 /// The parameters in which the groups differ, without those that differ within a group.
 std::string make_heading(const Results& results, bool benchmarks, bool environments,
                          const PrecisionGroup& group, const Texts& axes) {
-  // These speak for themselves, and stand without their names.
+  // These values explain themselves, and are shown without their names.
   static const std::set<std::string> plain{"direction", "backend", "transport", "collective"};
   const Series& any = telling(group);
   Texts parts;
@@ -145,7 +145,7 @@ std::string make_heading(const Results& results, bool benchmarks, bool environme
   return join(parts, ", ");
 }
 
-/// True if the row has an error against a reference of inputs that were rounded to 16 bits.
+/// True if the error of the row is relative to a reference of inputs that were rounded to 16 bits.
 bool has_inputs_of_16_bits(const Series& series) {
   const std::string precision_name = series.parameter("precision");
   return (precision_name.starts_with("bf16") || precision_name.starts_with("fp16")) &&

@@ -1,5 +1,5 @@
-// A record for each series and each number that stands beside it, as CSV or JSON. Its fields do not
-// depend on the options, so that a script reads one field whatever was asked for.
+// A record for each series and each number beside it, as CSV or JSON. The fields do not depend on
+// the options, so a script can always read the same fields.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -39,8 +39,8 @@ class Records {
   }
 
  private:
-  /// The record of a series beside `match`. Without one `why` says why there is none, if something
-  /// was looked for.
+  /// The record of a series beside `match`. If there is no match, `why` gives the reason, provided
+  /// that one was looked for.
   json& add(const Series& series, const std::string& against, const Match& match,
             const std::string& why) {
     const Row& row = series.first();
@@ -75,7 +75,8 @@ class Records {
              {"against_unit", of_match(&RowBaseline::unit)},
              {"against_published", of_match(&RowBaseline::published)},
              {"speedup", compared ? json(match->speedup) : json()},
-             // The direction is that of the crossed tables, and of sources: this over the other.
+             // The direction is that of the crossed tables and of sources: this time over the
+             // other.
              {"ratio", compared ? json(1 / match->speedup) : json()},
              {"ratio_printed", match ? or_null(match->ratio_printed) : json()},
              {"note", or_null(match ? match->note : why)},

@@ -22,7 +22,7 @@ bool contains(const Texts& texts, const std::string& text) {
   return std::ranges::find(texts, text) != texts.end();
 }
 
-/// Refuses a key that no row has. `more`: keys beside those of rows.
+/// Refuses a key that no row has. `more`: additional keys beside those of the rows.
 void check_key(const SeriesList& all, const char* flag, const std::string& key, const Texts& more) {
   Texts keys = row_keys, known = parameter_names(all);
   keys.insert(keys.end(), more.begin(), more.end());
@@ -30,13 +30,13 @@ void check_key(const SeriesList& all, const char* flag, const std::string& key, 
     if (!contains(known, name)) known.push_back(name);
   if (contains(known, key)) return;
   std::string message = explain_unknown_name(fmt::format("key of {}", flag), key, known);
-  // Rows of several benchmarks have too many parameters for a list.
+  // Rows of several benchmarks have too many parameters to list.
   if (known.size() > most_valid_names)
     message += fmt::format(" Keys are {} and the parameters of the rows.", join(keys, ", "));
   throw InputError(message);
 }
 
-/// All texts that a key has; "" is the key of a clause without one.
+/// All values of a key, as texts; "" is the key of a clause without one.
 Texts texts_of_key(const Results& results, const Series& series, const std::string& key) {
   const Row& row = series.first();
   if (key.empty()) return {row.id, series.problem()};
@@ -77,7 +77,7 @@ bool holds(const Results& results, const Series& series, const Clause& clause) {
   return matches == clause.wanted;
 }
 
-/// The value by which a series is sorted: a number before a text, nothing last.
+/// The value by which a series is sorted: numbers before texts, missing values last.
 struct SortValue {
   std::optional<double> number;
   std::string text{};

@@ -43,7 +43,7 @@ struct Mean {
   std::string why{};
 };
 
-/// Adds each mark that is not there.
+/// Adds each mark that is missing.
 void add_marks(const std::string& more, std::string& marks) {
   for (std::size_t at = 0; at < more.size();) {
     const bool ascii = (static_cast<unsigned char>(more[at]) & 0x80) == 0;
@@ -140,7 +140,7 @@ class SummaryTable {
       for (std::size_t i = 0; i < pairs; ++i)
         means[i].push_back(
             find_mean(workload, i / baselines_.size(), baselines_[i % baselines_.size()]));
-    // Cells in the order in which they are read: they number the footnotes.
+    // Cells in reading order, because they number the footnotes.
     std::vector<Mean> wholes;
     for (const std::vector<Mean>& parts : means) wholes.push_back(find_whole(category, parts));
     add_line(category.name, wholes, category.printed);
@@ -204,7 +204,7 @@ class SummaryTable {
     return mean;
   }
 
-  /// The largest speedup among rows of one problem, which is that of their fastest.
+  /// The largest speedup among rows of one problem, which is that of the fastest row.
   Mean find_best(const std::vector<const Series*>& problem, const SummaryWorkload& workload,
                  const Baseline& baseline, std::string& why) {
     Match best;
@@ -227,7 +227,7 @@ class SummaryTable {
     return {best->speedup, 1, explain(*fastest, *best, baseline.system())};
   }
 
-  /// Explains a speedup; its marks.
+  /// Explains a speedup, and returns its marks.
   std::string explain(const Series& series, const RowBaseline& match, const std::string& system) {
     const std::string own = name_system(results_, series);
     if (series.published) legend_.cite(own, series.first().citation);

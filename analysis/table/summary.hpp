@@ -17,7 +17,7 @@ struct PrintedSpeedup {
 struct SummaryWorkload {
   std::string name;
   Texts benchmarks;
-  Texts apart{};  ///< parameters whose values are problems of their own
+  Texts apart{};  ///< parameters whose values count as separate problems
   std::vector<PrintedSpeedup> printed{};
 };
 struct SummaryCategory {
@@ -27,7 +27,7 @@ struct SummaryCategory {
 };
 struct SpeedupSummary {
   std::string description, source;
-  Texts systems, baselines;  ///< if the command names none
+  Texts systems, baselines;  ///< used if the command names none
   std::vector<SummaryCategory> categories;
 };
 
@@ -38,10 +38,9 @@ SpeedupSummary read_summary(const std::string& name);
 
 /// Computes the geometric mean of the speedups of the problems of each workload, for each pair of a
 /// result and a baseline, and the geometric mean of the workloads of each category, beside the
-/// speedups that the summary's source prints. The fastest rows of both sides count for each
-/// problem, as far as they are comparable (Baseline::match). If a workload of a category has no
-/// speedup, the category has no mean, since a mean of the others would look like that of the whole
-/// category.
+/// speedups that the summary's source prints. For each problem, the fastest comparable rows of both
+/// sides count (Baseline::match). If a workload of a category has no speedup, the category has no
+/// mean, because a mean of the others would look like that of the whole category.
 std::string summary_table(const SpeedupSummary& summary, const Results& results,
                           const std::vector<Baseline>& baselines, const std::string& format);
 

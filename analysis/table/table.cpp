@@ -15,8 +15,8 @@ namespace assay {
 
 namespace {
 
-/// Paths without the folders in which all are, and without the end that all have: "2026-11-19" of
-/// results/weekly/2026-11-19/result.json.
+/// Paths without the folders that contain all of them, and without their common end: "2026-11-19"
+/// for results/weekly/2026-11-19/result.json.
 void tell_apart(Texts& paths) {
   std::string begin = paths.front(), end = paths.front();
   for (const std::string& path : paths) {
@@ -35,7 +35,7 @@ void tell_apart(Texts& paths) {
     path = path.substr(begin.size(), path.size() - begin.size() - end.size());
 }
 
-/// A name for each result, by which it stands beside the others.
+/// A name for each result, which distinguishes it from the others.
 Texts system_names(const Results& results) {
   std::map<std::string, std::vector<std::size_t>> of_system;
   for (std::size_t i = 0; i < results.size(); ++i) of_system[results[i].system()].push_back(i);
@@ -52,8 +52,8 @@ Texts system_names(const Results& results) {
   return names;
 }
 
-/// Title, table and legend. The default of options.columns is the columns that tell rows apart,
-/// with unsupported rows folded to one line.
+/// Prints title, table and legend. By default options.columns has the columns that distinguish
+/// rows, and unsupported rows are folded to one line.
 void add_rows(Page& page, const Results& results, const SeriesList& all,
               const std::vector<System>& systems, const TableOptions& options) {
   if (options.absolutes && systems.empty())
@@ -81,7 +81,7 @@ SeriesList select_series(const Results& results, const TableOptions& options) {
       for (SharedRow& launch : series.rows) {
         Row& row = launch.own();
         row.parameters["system"] = names[series.result];
-        // The system does not describe the work, whatever else a row may list.
+        // The system does not describe the work, whatever other columns a row has.
         if (row.system_parameters) row.system_parameters->push_back("system");
       }
   }
@@ -109,7 +109,7 @@ std::string render_table(const Results& results, const std::vector<Baseline>& ba
   } else {
     add_pivot(page, results, all, options);
   }
-  // A filter selects a part of the rows, and totals are of whole lists.
+  // A filter selects a part of the rows, but totals are those of whole lists.
   if (!add_totals(page, results, all, options.filter.empty()) && (!by_line || options.any_width()))
     page.blank();
   page.remark(counts(all));

@@ -15,9 +15,9 @@ struct TableOptions {
   bool markdown = false;
   std::string by{};        ///< a parameter whose values become columns ("precision"), or ""
   bool absolutes = false;  ///< both absolute values in every cell that has a ratio
-  /// Columns by their keys, in this order; all_columns: every column, and unsupported rows are not
-  /// folded; {}: the columns that tell rows apart. With `by`, only parameters can be chosen, and
-  /// "rate": the columns of the values have rates, without ratios.
+  /// Columns by their keys, in this order. all_columns: every column, and unsupported rows are not
+  /// folded; {}: the columns that distinguish rows. With `by`, only parameters can be chosen, and
+  /// "rate": the columns of the values then have rates, without ratios.
   Texts columns{};
   Texts filter{};      ///< clauses as of filter_series()
   std::string sort{};  ///< as of sort_by()
@@ -29,24 +29,24 @@ struct TableOptions {
 inline const Texts all_columns{"all"};
 
 /// The series for which every clause holds. "KEY=PATTERN": the whole value matches the expression;
-/// "KEY!=PATTERN": it does not; a clause without "=" is searched for in the id and in the
-/// problem's name. A key is a parameter, benchmark, problem (its name or descriptor), id, status,
-/// result or system. InputError with the nearest key, or where no series is left.
+/// "KEY!=PATTERN": it does not; a clause without "=" is searched for in the id and in the problem's
+/// name. A key is a parameter, benchmark, problem (its name or descriptor), id, status, result or
+/// system. InputError with the nearest key, or if no series is left.
 SeriesList filter_series(const Results& results, SeriesList all, const Texts& clauses);
-/// Rows are in the order of "KEY" or "KEY:desc": a key of the above, time, rate or error. Numbers
-/// are in their own order, and a series without a value is last. "" leaves the order.
+/// Sorts rows by "KEY" or "KEY:desc": a key as above, time, rate or error. Numbers are sorted
+/// numerically, and a series without a value is last. "" leaves the order.
 void sort_by(const Results& results, SeriesList& all, const std::string& order);
 /// The series of the results, filtered and sorted by `options`. If options.by is "system", each row
-/// gets this parameter (if two results are of one system, the part of their names in which these
-/// differ).
+/// gets this parameter. If two results have the same system, the value is the part in which their
+/// names differ.
 SeriesList select_series(const Results& results, const TableOptions& options);
 
-/// One line per id (or, with `by`, per id without that parameter): value, interval, rate, error,
-/// and beside each other system's number its absolute value and the speedup. A row that is not ok
-/// shows its reason, never a number. The baselines that the rows hold are shown if there are no
-/// `baselines`. `by` with `baselines` shows the baselines' values of that parameter as columns
-/// (crossed.hpp). `by` may be "system": a column for each result. `by` "precision" makes a line for
-/// each precision of a problem (precision_table.hpp). InputError for a `by` that no row has.
+/// One line per id (or, with `by`, per id without that parameter): value, interval, rate and error;
+/// for each other system its absolute value and the speedup. A row that is not ok shows its reason,
+/// never a number. Without `baselines`, the baselines in the rows are shown. `by` with `baselines`
+/// shows the baselines' values of that parameter as columns (crossed.hpp). `by` may be "system": a
+/// column for each result. `by` "precision" makes a line for each precision of a problem
+/// (precision_table.hpp). InputError for a `by` that no row has.
 std::string render_table(const Results& results, const std::vector<Baseline>& baselines,
                          const TableOptions& options);
 
@@ -71,8 +71,8 @@ std::string epoch_table(const Results& results, const TableOptions& options);
 /// Every epoch of every launch.
 RecordList epoch_records(const Results& results, const TableOptions& options);
 
-/// `assay table --blame`: for whom the ranks of the selected rows waited. InputError if no selected
-/// row tells.
+/// `assay table --blame`: which ranks the other ranks of the selected rows waited for. InputError
+/// if no selected row reports it.
 std::string blame_text(const Results& results, const TableOptions& options);
 /// The numbers of every rank of these rows.
 RecordList blame_records(const Results& results, const TableOptions& options);

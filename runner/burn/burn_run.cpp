@@ -36,9 +36,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Seconds of one case before the next one comes: what an interruption loses at most.
+/// Seconds of one case before the next case starts. An interruption loses at most these.
 constexpr double seconds_of_turn = 60;
-/// The samples before the burn-in of each turn are for the row alone.
+/// The samples before the burn-in of each turn serve only the row's times.
 constexpr const char* max_time = "0.5";
 /// Seconds that a case may take beyond its turn, without --timeout.
 constexpr double usual_timeout = 60;
@@ -56,7 +56,7 @@ double duration(const std::string& flag, const std::string& text) {
 /// SUITE, or the suite `burn` with these benchmarks alone.
 struct BurnRequest {
   std::string suite;
-  std::set<std::string> kinds{};  ///< empty: all
+  std::set<std::string> kinds{};  ///< benchmarks; empty: all
 };
 
 BurnRequest parse_request(const Arguments& arguments) {
@@ -76,7 +76,7 @@ BurnRequest parse_request(const Arguments& arguments) {
   return request;
 }
 
-/// The benchmarks of one process, and those of several ranks.
+/// The benchmarks whose cases one process measures, and those with several ranks.
 struct Kinds {
   std::vector<std::string> alone{}, together{};
   std::size_t cases_alone = 0, cases_together = 0;
@@ -104,10 +104,10 @@ std::string make_filter(const std::vector<std::string>& benchmarks) {
   return "^(" + join(benchmarks, "|") + ")/";
 }
 
-/// The division of the time: each case has several turns, so that all kinds follow each other.
+/// The division of the time: each case has several turns, so that all kinds alternate.
 struct Turns {
   int passes = 1;
-  double seconds = 0;  ///< of a case in a pass
+  double seconds = 0;  ///< of a case in each pass
 };
 Turns plan_turns(double seconds, std::size_t cases) {
   const double each = seconds / static_cast<double>(std::max<std::size_t>(cases, 1));
@@ -167,7 +167,7 @@ class BurnRun {
       std::cerr << "assay burn: " << text << std::endl;
   }
 
-  /// `assay run` of some benchmarks in a folder of its own.
+  /// `assay run` of some benchmarks in a separate folder.
   std::vector<std::string> words(const std::string& name,
                                  const std::vector<std::string>& benchmarks, const Turns& turns,
                                  std::size_t number) {
@@ -179,7 +179,8 @@ class BurnRun {
     own["burn"] = {fmt::format("{}", turns.seconds)};
     own["launches"] = {std::to_string(turns.passes)};
     own["max-time"] = {max_time};
-    // Other seeds have other orders of the kinds: the cores do not all do the same at once.
+    // Different seeds give different orders of the kinds, so that the cores do not all do the same
+    // work at once.
     own["seed"] = {
         std::to_string(read_whole_number(arguments_, "seed", 0, UINT64_MAX).value_or(1) + number)};
     own["resume"] = own["no-ceilings"] = own["quiet"] = {""};
@@ -216,7 +217,8 @@ class BurnRun {
     wait_for(members, kinds_.cases_alone, turns);
   }
 
-  /// InputError if a host has fewer slots than GPUs: the others would stay out unnoticed.
+  /// InputError if a host has fewer slots than GPUs, because the other GPUs would be left out
+  /// unnoticed.
   void keep_slots_of_gpus(std::vector<Slot>& slots) const {
     std::map<std::string, int> counts;
     for (const Slot& slot : slots) ++counts[slot.host];
@@ -243,11 +245,11 @@ class BurnRun {
     wait_for(members, kinds_.cases_together, turns);
   }
 
-  /// Each member bounds the time of its cases itself. One that does not is killed after all that
-  /// its cases may take.
+  /// Each member limits the time of its cases itself. A member that does not is killed after the
+  /// longest time that its cases may take.
   void wait_for(std::list<Member>& members, std::size_t cases, const Turns& turns) {
     const auto begun = std::chrono::steady_clock::now();
-    // It kills a case that has not begun, or not ended, after so long.
+    // A member kills a case that has not begun, or not ended, after this time.
     const double of_case =
         2 * (2 * turns.seconds + read_seconds(arguments_, "timeout").value_or(usual_timeout));
     const double most = seconds_of_start + of_case * static_cast<double>(cases) * turns.passes;
@@ -264,7 +266,7 @@ class BurnRun {
             return true;
           }
           if (!ended) return false;
-          member.child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+          member.child.kill(std::chrono::milliseconds(0));  // and the processes that it left behind
           if (ended->signalled || ended->code == static_cast<int>(ExitCode::usage))
             lose(member.name, ended->text());
           return true;
@@ -286,7 +288,7 @@ class BurnRun {
                                 read_tail(folder_ / "log" / (name + ".err.txt"))));
   }
 
-  /// The rows in the journals, which are there also if a member was killed.
+  /// The rows in the journals, which exist even if a member was killed.
   RunResult collect() {
     RunResult all;
     std::set<std::string> hosts;
@@ -311,7 +313,7 @@ class BurnRun {
       }
       const auto first = static_cast<int>(all.environments.size());
       for (Row& row : part.rows) {
-        // Devices of one case on a host are launches of it.
+        // The devices of a host are launches of one case.
         row.launch = row.launch * static_cast<std::int64_t>(names_.size()) +
                      static_cast<std::int64_t>(number);
         row.environment += first;
@@ -343,7 +345,7 @@ class BurnRun {
         read_whole_number(arguments_, "seed", 0, UINT64_MAX).value_or(1), started_);
     header.finished = utc_now();
     header.statistics = all.run.statistics;
-    header.timing.burn = turn_s_;  // so that a row can be burnt in again
+    header.timing.burn = turn_s_;  // so that a row's command can repeat the burn-in
     if (!missing_.empty()) header.missing_nodes = missing_;
     all.run = std::move(header);
     if (all.system.empty()) all.system = "unknown";

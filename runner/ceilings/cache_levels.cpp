@@ -36,7 +36,8 @@ std::vector<CacheLevel> cache_levels(const json& hardware, int threads) {
   std::vector<CacheLevel> levels;
   for (auto& [level, kinds] : caches) {
     const bool last = level == caches.rbegin()->first;
-    std::sort(kinds.rbegin(), kinds.rend());  // of two kinds of cores the larger caches bound
+    std::sort(kinds.rbegin(), kinds.rend());  // with two kinds of cores, the larger caches are the
+                                              // bound
     double bytes = 0;
     int left = threads;
     for (const auto& [each, count] : kinds) {

@@ -27,21 +27,23 @@ struct NoCeiling {
   std::string reason;
 };
 
-/// The best that was seen, and how much a run of it did.
+/// The best rate that was seen, and the amount of work in its run.
 struct Rate {
   double per_s = 0, amount = 0;
-  bool judges = false;  ///< undisturbed: a row may be called impossible by it
-  /// The rate by which it judges. The rate that a library reached may lie far below the peak of the
-  /// device: the ceiling is then at least the data sheet's, and without one nothing is judged.
+  bool judges = false;  ///< undisturbed, so that a row may be called impossible by it
+  /// The rate for calling rows impossible. The rate that a library reached may be far below the
+  /// peak of the device, so this rate is at least that of the data sheet; without a data sheet
+  /// nothing is called impossible.
   double surely = 0;
 };
 
-/// The ranks of a row, and what its problem is beside what one of them does. A ceiling is measured
-/// by all ranks at once, each with a problem of its own, so it is one rank's beside the others.
+/// The ranks of a row, and the size of its problem relative to that of one rank. All ranks measure
+/// a ceiling at once, each with its own problem, so it is the ceiling of one rank beside the
+/// others.
 struct Ranks {
   double all = 1;
-  double here = 1;     ///< that share the memory and the caches that a row's levels are of
-  double sharers = 1;  ///< that do the problem together: all, or 1
+  double here = 1;     ///< ranks that share the memory and the caches of a row's levels
+  double sharers = 1;  ///< ranks that compute the problem together: all, or 1
 };
 
 Ranks read_ranks(const Row& row) {
@@ -55,11 +57,11 @@ Ranks read_ranks(const Row& row) {
   return ranks;
 }
 
-/// The measurements of some brackets in the way that a row ran: with its threads, or on its device,
-/// ranks and nodes.
+/// The measurements of some brackets that match the row: with its threads, or on its device, ranks
+/// and nodes.
 class Ceilings {
  public:
-  /// `device`: its name; "": it has none.
+  /// `device`: its name; "" if there is none.
   Ceilings(const std::vector<Bracket>& brackets, const std::vector<std::size_t>& around,
            const Row& row, const std::string& device, const std::vector<CacheLevel>& levels,
            const Ranks& ranks)
@@ -87,14 +89,15 @@ class Ceilings {
     return peak;
   }
 
-  /// The bandwidth of one rank for data that lie in a level, read or (in memory) read and written.
+  /// The bandwidth of one rank for data in a level: of reading or, in memory, of reading and
+  /// writing.
   std::optional<Rate> bandwidth(std::size_t level, std::string& why) const {
     const auto measures = [&](const Row& row) {
       return (kernel(row, "read") || kernel(row, "triad") || kernel(row, "copy")) &&
              row.parameter("precision") == "fp64" && find_level(working_set(row), levels_) == level;
     };
-    // The largest arrays in memory that there was room for count: the cache holds more of smaller
-    // ones.
+    // In memory only the largest arrays that fitted count, because the cache holds a larger part of
+    // smaller ones.
     double largest = 0;
     if (level == levels_.size())
       for (const Row* row : rows_)
@@ -102,7 +105,7 @@ class Ceilings {
     std::optional<Rate> rate =
         most([&](const Row& row) { return measures(row) && 2 * working_set(row) >= largest; },
              &RowProblem::bytes, why);
-    // The data sheet, where there is one, is the least.
+    // The data sheet, if there is one, is the lower limit.
     if (rate && level == levels_.size() && !place_.is_processor())
       rate->surely = std::max(rate->surely, data_sheet_bandwidth(device_).value_or(0));
     return rate;
@@ -115,7 +118,7 @@ class Ceilings {
            probe.number("ranks").value_or(1) == row.number("ranks").value_or(1) &&
            probe.number("nodes").value_or(1) == row.number("nodes").value_or(1);
   }
-  /// The reason of a row that was not measured counts, wherever it was tried.
+  /// If a row was not measured, its reason counts for any device.
   bool same_device(const Row& probe) const {
     return place_.is_processor() || !probe.is_ok() ||
            (!device_.empty() && probe.rest.value("measured_on", json()) == device_);
@@ -129,8 +132,8 @@ class Ceilings {
     return row.problem.descriptor.starts_with(name);
   }
 
-  /// The largest rate: what bounds is the best that was seen, so the best sample counts (as in
-  /// STREAM itself), of all algorithms, before and after.
+  /// The largest rate. A bound is the best that was seen, so the best sample counts (as in STREAM
+  /// itself), over all algorithms, before and after the row.
   template <class Which>
   std::optional<Rate> most(const Which& which, std::optional<double> RowProblem::*amount,
                            std::string& why) const {
@@ -156,14 +159,14 @@ class Ceilings {
   Ranks ranks_;
 };
 
-/// Operations that the row's algorithm did, of one rank (of a shared problem on average: the rank
-/// that does most takes no less).
+/// The operations of one rank that the row's algorithm executed. For a shared problem this is the
+/// average, because the rank with most operations takes no less time.
 double operations(const Row& row, const Ranks& ranks) {
   if (const auto done = operations_done(row)) return *done / ranks.sharers;
   throw NoCeiling{fmt::format("how many operations {} did is not known", row.execution->algorithm)};
 }
 
-/// A bound by moving data: so many bytes from a level, all of those ranks that share it.
+/// A bound by data movement: `bytes` from a level, for all ranks that share it.
 struct Roof {
   std::string level;
   double bytes = 0, bytes_per_s = 0;
@@ -172,13 +175,13 @@ struct Roof {
   double seconds() const { return bytes_per_s > 0 ? bytes / bytes_per_s : 0; }
 };
 
-/// The data that a run moves, over and over.
+/// The data that a run moves repeatedly.
 struct Traffic {
   double each = 0, passes = 1;
 };
 
-/// The traffic of all ranks that share the levels. The number of times that an analysis goes over
-/// its table may be known after the run alone.
+/// The traffic of all ranks that share the levels. The number of passes of an analysis over its
+/// table may be known only after the run.
 Traffic compute_traffic(const Row& row, const Ranks& ranks) {
   const double share = ranks.here / ranks.sharers;
   const json passes = row.execution ? row.execution->rest.value("passes", json()) : json();
@@ -189,8 +192,9 @@ Traffic compute_traffic(const Row& row, const Ranks& ranks) {
   return {share * *row.problem.bytes / times, times};
 }
 
-/// The highest of the roofs of a row: cold, all of its data come from memory; hot, from the levels
-/// that can hold them, each pass less what lies inside of it.
+/// The highest of the roofs of a row. If it is cold, all of its data come from memory. If it is
+/// hot, they come from the levels that can hold them, and each pass moves only what the inner
+/// levels cannot hold.
 Roof find_roof(const Row& row, const Ceilings& ceilings, const std::vector<CacheLevel>& levels) {
   const Ranks& ranks = ceilings.ranks();
   const auto [bytes, passes] = compute_traffic(row, ranks);
@@ -209,8 +213,9 @@ Roof find_roof(const Row& row, const Ceilings& ceilings, const std::vector<Cache
     roof.bytes_per_s = ranks.here * bandwidth->per_s;
     roof.judges = bandwidth->judges;
     roof.surely = ranks.here * bandwidth->surely;
-    // A run of the probe is short beside the launch of a kernel, which a row has, too: it takes no
-    // less than the probe if it moves no less, but more may go at a higher rate.
+    // A run of the probe is short compared with the launch of a kernel, which the row includes,
+    // too. So a row that moves at least as many bytes as the probe takes at least as long; but the
+    // additional bytes may be moved at a higher rate, so they do not count.
     if (on_device && level < levels.size()) roof.bytes = std::min(roof.bytes, bandwidth->amount);
     if (roof.seconds() > highest.seconds()) highest = roof;
   }
@@ -227,7 +232,7 @@ Peak find_peak(const Row& row, const Ceilings& ceilings) {
   std::string precision = arithmetic_name(row.parameter("precision"));
   std::string why = "it was not measured";
   std::optional<Rate> peak = ceilings.peak(precision, why);
-  // A processor may compute 16-bit data in fp32; the row then says that it did so.
+  // A processor may compute 16-bit data in fp32; the row then reports it.
   if (row.execution && row.execution->compute == "fp32" && precision != "fp32" &&
       precision != "fp64") {
     std::string ignored;
@@ -241,8 +246,8 @@ Peak find_peak(const Row& row, const Ceilings& ceilings) {
   return {*peak, precision};
 }
 
-/// The least time by what may judge the row (Rate::judges), each bound by itself: where one of them
-/// is unknown, the other still judges.
+/// The least time from the bounds that may call the row impossible (Rate::judges). Each bound is
+/// computed separately, so that one still counts if the other is unknown.
 LeastTime surely_least(const Row& row, const Ceilings& ceilings,
                        const std::vector<CacheLevel>& levels) {
   LeastTime least;
@@ -267,7 +272,7 @@ LeastTime surely_least(const Row& row, const Ceilings& ceilings,
   return least;
 }
 
-/// The reason why the time of a row cannot be that of its work.
+/// The reason why the time of a row cannot be the time of its work.
 struct Impossible {
   std::string reason;
 };
@@ -320,7 +325,7 @@ RowCeiling make_ceiling(const Row& row, const std::vector<Bracket>& brackets,
     compute_s = work / peak.rate.per_s;
   }
   const Roof roof = find_roof(row, ceilings, levels);
-  // The ceiling is of the ranks that do the problem together.
+  // The ceiling is that of the ranks that compute the problem together.
   const double share = ranks.sharers / ranks.here;
   ceiling.memory_bytes = share * roof.bytes;
   if (roof.bytes > 0) {
@@ -329,26 +334,26 @@ RowCeiling make_ceiling(const Row& row, const std::vector<Bracket>& brackets,
   }
   const double least = std::max(compute_s, roof.seconds());
   if (!(least > 0)) throw NoCeiling{"neither its operations nor its traffic to memory are known"};
-  // Roofline: least time = max(operations / peak, bytes / bandwidth), which is the same as rate <=
-  // min(peak, intensity * bandwidth).
+  // Roofline: least time = max(operations / peak, bytes / bandwidth), which is equivalent to rate
+  // <= min(peak, intensity * bandwidth).
   ceiling.fraction = least / median;
   ceiling.bound_by = compute_s >= roof.seconds() ? "compute" : roof.level;
   ceiling.exceeded = least > (1 + ceiling_exceeded_above) * median;
   return ceiling;
 }
 
-/// Each layer is bounded by its own work, from the same measurements. A layer whose time no ceiling
-/// allows may have found the data in a cache, where the layer before it has left them: it has no
-/// ceiling, and the row, whose work all layers do, is judged as a whole.
+/// Each layer is bounded by its own work, from the same measurements. If a layer is faster than its
+/// ceiling, it may have found its data in a cache, where the previous layer left them. It then has
+/// no ceiling. The row as a whole is judged, because it includes the work of all layers.
 void add_layer_ceilings(Row& row, const std::vector<Bracket>& brackets,
                         const std::vector<std::size_t>& around,
                         const ResultEnvironment& environment) {
   for (RowLayer& layer : row.layers) {
     try {
       Row alone = layer_as_row(row, layer);
-      alone.problem.shared_by = 1;  // an operation is each rank's own
+      alone.problem.shared_by = 1;  // each rank has its own operation
       layer.ceiling = make_ceiling(alone, brackets, around, environment);
-      layer.ceiling->brackets.clear();  // the row's
+      layer.ceiling->brackets.clear();  // the row has them
     } catch (const NoCeiling& none) {
       layer.ceiling_reason = none.reason;
     } catch (const Impossible& cannot) {

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// Short: a bracket is to cost a small part of a short suite, and its best sample counts.
+/// Short, because a bracket must cost only a small part of a short suite; its best sample counts.
 constexpr double max_time = 0.2;
 constexpr double longest_s = 600;
 const std::string in_memory = "triad";  // STREAM's own size: four times the last level of caches
@@ -31,10 +31,10 @@ std::set<std::string> with_fp32(std::set<std::string> precisions) {
   return precisions;
 }
 
-/// Adds the cases that measure a device. Arrays of 1 GiB measure its memory, and smaller ones where
-/// there is no room for these (they count there alone: ceiling.cpp). 2 MiB, which every device
-/// holds since Volta, measure its L2 cache, and 16 MiB, which give all processors of a large GPU
-/// enough.
+/// Adds the cases that measure a device. Arrays of 1 GiB measure its memory; smaller ones replace
+/// them if there is no space (they count only then: ceiling.cpp). Arrays of 2 MiB, which the L2
+/// cache of every device since Volta holds, measure this cache; arrays of 16 MiB measure it, too,
+/// because they occupy all processors of a large GPU.
 void add_device(json& cases, const CeilingPlace& place, const std::set<std::string>& precisions) {
   const auto add = [&](json problems, json precision, json algorithms) {
     cases.push_back({{"benchmark", "stream"},
@@ -54,7 +54,8 @@ json make_suite(const CeilingNeeds& needs) {
   json cases = json::array();
   if (!needs.threads.empty())
     cases.push_back({{"benchmark", "stream"},
-                     {"problem", "fma_n16384"},  // short: where others compute, some runs are whole
+                     {"problem", "fma_n16384"},  // short, so that some runs are undisturbed even on
+                                                 // a shared machine
                      {"precision", with_fp32(needs.precisions)},
                      {"threads", needs.threads}});
   for (const auto& [threads, problem] : needs.data) {
@@ -70,7 +71,7 @@ json make_suite(const CeilingNeeds& needs) {
           {"cases", cases}};
 }
 
-/// The problem of assay-stream whose data, of all ranks of a node together, lie in a level.
+/// The problem of assay-stream whose data, for all ranks of a node together, fit a level.
 std::string name_probe(std::size_t level, const std::vector<CacheLevel>& levels, int ranks_here) {
   if (level < levels.size())
     return fmt::format("read_n{}", std::max<std::int64_t>(
@@ -109,7 +110,8 @@ void CeilingNeeds::add(const Case& benchmark_case, const json& hardware) {
   if (count == settings.end()) return;
   precisions.insert(arithmetic_name(precision->second));
   const int team = *threads.insert(std::stoi(count->second)).first;
-  // The ranks of a node share its memory and its last caches: they are one team of threads there.
+  // The ranks of a node share its memory and its last-level caches, so they count as one team of
+  // threads there.
   const int ranks_here = ranks_of_node(benchmark_case);
   const std::vector<CacheLevel> levels = cache_levels(hardware, team * ranks_here);
   if (cache != settings.end() && cache->second == "cold")
@@ -169,7 +171,8 @@ std::vector<Row> CeilingMeter::measure_rows(const CeilingStart& start, const Cei
     throw CaseError(fmt::format("there is no assay-stream in {}.", programs_.string()));
   const auto suite = options_.folder / "ceilings.json", out = options_.folder / "log/ceilings.json";
   write_json(suite, make_suite(needs));
-  std::filesystem::remove(out);  // a number of an earlier bracket must not pass for this one's
+  std::filesystem::remove(out);  // a number of an earlier bracket must not be taken for one of this
+                                 // bracket
   std::vector<std::string> command = start.launcher;
   command.insert(command.end(), {(programs_ / "assay-stream").string(), "--suite", suite.string(),
                                  "--seed", std::to_string(options_.seed), "--out", out.string()});

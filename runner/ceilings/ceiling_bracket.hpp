@@ -17,13 +17,13 @@
 
 namespace assay {
 
-/// The ceilings that the cases of a run need; no others are measured.
+/// The ceilings that the cases of a run need. No others are measured.
 struct CeilingNeeds {
   std::set<std::string> precisions;
   std::set<int> threads;
   std::set<std::pair<int, std::string>> data;  ///< threads, problem of assay-stream: "triad"
-  /// Precisions by device other than the processor. The caches of a device are unknown before a
-  /// case has run on it, so all levels of its memory are measured.
+  /// Precisions for each device other than the processor. The caches of a device are unknown before
+  /// a case has run on it, so all levels of its memory are measured.
   std::map<CeilingPlace, std::set<std::string>> devices;
   bool none() const { return threads.empty() && devices.empty(); }
   /// `hardware`: "hardware" of the environment of the machine that runs the case.
@@ -31,10 +31,10 @@ struct CeilingNeeds {
   void add(const CeilingNeeds& other);
 };
 
-/// The command that starts assay-stream, so that it has the same processes and cores as the cases.
+/// The command that starts assay-stream with the same processes and cores as the cases.
 struct CeilingStart {
   std::vector<std::string> launcher;
-  bool all_ranks = false;  ///< all processes measure at the same time; else only one of them
+  bool all_ranks = false;  ///< all processes measure at the same time; false: only one of them does
   auto operator<=>(const CeilingStart&) const = default;
 };
 /// One measurement of the machine's ceilings.
@@ -48,16 +48,15 @@ double sum_timed_seconds(const CeilingPlan& plan);
 
 class CeilingMeter {
  public:
-  /// `options`: of the run, for its folder and time limit. `programs`: the folder with
-  /// assay-stream.
+  /// `options`: folder and time limit of the run. `programs`: the folder with assay-stream.
   CeilingMeter(CeilingPlan plan, CampaignOptions options, std::filesystem::path programs);
   /// Runs assay-stream for every precision (its peak), for each number of threads, and for every
-  /// level of memory that may bound a case, on the processor and on every device of the cases.
-  /// Failures are the bracket's reason: a run never fails because a ceiling is missing. Throws
+  /// level of memory that may bound a case, on the processor and on every device of the cases. A
+  /// failure becomes the bracket's reason, because a run never fails for lack of a ceiling. Throws
   /// Interrupted.
   Bracket measure();
-  /// True if to measure a new bracket before the next cases: more than ten times the duration of
-  /// the last bracket has passed since it ended.
+  /// True if a new bracket should be measured before the next cases: more than ten times the
+  /// duration of the last bracket has passed since it ended.
   bool due() const;
 
  private:

@@ -12,7 +12,7 @@
 namespace assay {
 
 /// The backend and device that measure a ceiling. ceiling_backend() measures the ceilings of the
-/// processor for all backends; the row's own backend measures those of another device, since no
+/// processor for all backends. The row's own backend measures those of another device, because no
 /// other backend is known to use that device.
 struct CeilingPlace {
   std::string backend, device;
@@ -41,10 +41,10 @@ inline std::string device_name(const nlohmann::json& software) {
   return name.is_string() ? name.get<std::string>() : "";
 }
 
-/// Peak FLOP/s of a device in a precision; nothing where the device is unknown or its data sheet
-/// does not have this precision.
+/// Peak FLOP/s of a device in a precision; nothing if the device is unknown, or if its data sheet
+/// lacks this precision.
 std::optional<double> data_sheet_flops(const std::string& device, const std::string& precision);
-/// Memory bandwidth in bytes per second; nothing where the device is unknown.
+/// Memory bandwidth in bytes per second; nothing if the device is unknown.
 std::optional<double> data_sheet_bandwidth(const std::string& device);
 
 }  // namespace assay

@@ -45,9 +45,9 @@ double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// The ensemble on its way. Its record is a journal with the events
+/// An ensemble in progress. Its record is a journal with the events
 ///   ensemble  the plan, the hashes of machine and software, and the time
-///   resume    it goes on
+///   resume    the run continues
 ///   member    a member has ended (MemberRun)
 class EnsembleRun {
  public:
@@ -76,7 +76,7 @@ class EnsembleRun {
   }
 
  private:
-  /// A member at work.
+  /// A member that is running.
   struct Working {
     Working(MemberRun begun, Slot place, WriteTime earlier, const std::vector<std::string>& command,
             const std::string& log)
@@ -107,7 +107,8 @@ class EnsembleRun {
             {"software", here.hashes.software}};
   }
 
-  /// Begins the record, or reads that of the interrupted run. InputError if that was another one.
+  /// Begins the record, or reads the record of the interrupted run. InputError if that was another
+  /// ensemble.
   void begin() {
     const fs::path file = folder_ / record_name;
     json now = plan_event();
@@ -148,7 +149,7 @@ class EnsembleRun {
     return folder_ / "members" / make_name(member, rung);
   }
 
-  /// Adds the rung after the last one. False if nobody has anything left to train.
+  /// Adds the next rung. False if no member can be trained further.
   bool add_rung(int rung) {
     MemberResults results;
     read_results(results);
@@ -158,8 +159,8 @@ class EnsembleRun {
     return true;
   }
 
-  /// True if a member has nothing to train in the rung: it has a result there, or has reached the
-  /// target before. A resumed run repeats a row that failed.
+  /// True if a member has nothing to train in the rung, because it has a result there or has
+  /// reached the target before. A resumed run repeats a row that failed.
   bool is_done(int member, int rung) {
     for (int i = 0; i <= rung; ++i) {
       const RunRemains left = read_run_remains(member_folder(member, i), {});
@@ -175,7 +176,8 @@ class EnsembleRun {
   }
 
   void run_rung(int rung) {
-    // Once the next rung has begun, nobody is tried again: its members would be others.
+    // Once the next rung has begun, no member is tried again, because the next rung would then have
+    // other members.
     if (std::ranges::any_of(ensemble_.runs,
                             [rung](const MemberRun& run) { return run.rung > rung; }))
       return;
@@ -253,7 +255,7 @@ class EnsembleRun {
     if (!ended) return false;
     MemberRun& run = member.run;
     run.ended_unix_s = unix_now();
-    member.child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+    member.child.kill(std::chrono::milliseconds(0));  // and the processes that it left behind
     const RunRemains left = read_run_remains(member_folder(run.member, run.rung), member.before);
     if (!left.result || left.result->rows.empty()) run.missing = missing_text(run, *ended);
     if (left.result)
@@ -265,7 +267,8 @@ class EnsembleRun {
     return true;
   }
 
-  /// InputError if a row has another quality than those before it: an ensemble has one ranking.
+  /// InputError if the quality of a row differs from that of earlier rows, because an ensemble has
+  /// one ranking.
   void expect_one_quality(int member, const Row& row) {
     const std::string quality = find_quality(row.metrics);
     if (quality.empty()) return;
@@ -278,7 +281,7 @@ class EnsembleRun {
           first, name, member, quality));
   }
 
-  /// Why a process that has ended has left no row.
+  /// Why an ended process has left no row.
   std::string missing_text(const MemberRun& run, const ProcessEnd& ended) {
     if (!ended.signalled && ended.code == static_cast<int>(ExitCode::incomparable)) {
       out_of_time_ = true;

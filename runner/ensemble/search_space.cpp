@@ -21,7 +21,7 @@ using Draw = std::map<std::string, std::string>;
 namespace {
 
 constexpr const char* search_key = "search";
-/// Keys of a training that the ensemble sets, and those that all members must share.
+/// Keys of a training that the ensemble itself sets, and keys that all members must share.
 constexpr const char* set_by_ensemble[] = {"checkpoint", "restart", "unreached"};
 constexpr const char* same_for_all[] = {"epochs", "target", "threads", "device"};
 
@@ -29,7 +29,7 @@ std::string value_text(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// The only value of a key; nothing if the group does not have it.
+/// The single value of a key; nothing if the group lacks it.
 std::optional<std::string> only_value(const json& group, const char* key, const std::string& at) {
   const auto entry = group.find(key);
   if (entry == group.end()) return std::nullopt;
@@ -62,7 +62,8 @@ void refuse_keys(const SearchGroup& group, const std::string& at) {
   }
 }
 
-/// Lists of problems beside a suite: members have suites of their own, in another folder.
+/// Adds the folder of the suite to problem lists beside it, because the suites of members are in
+/// another folder.
 void find_beside_suite(json& problem, const std::filesystem::path& folder) {
   for (json& text : problem.is_array() ? problem : problem = json::array({problem}))
     if (text.is_string() && is_beside_suite(text.get<std::string>()))
@@ -148,7 +149,7 @@ json member_group(const SearchGroup& group, const Draw& draw, const MemberTraini
   json member = group.base;
   for (const auto& [name, value] : draw) member[name] = json::array({value});
   member["epochs"] = json::array({training.epochs});
-  member["unreached"] = "kept";  // its quality counts, whether it reaches the target or not
+  member["unreached"] = "kept";  // its quality counts even if it does not reach the target
   if (!training.checkpoint.empty()) {
     member["checkpoint"] = training.checkpoint;
     member["restart"] = training.restart ? "yes" : "no";
@@ -176,7 +177,7 @@ CanonicalMembers canonical_members(const json& suite, const SearchGroup& group,
                                    const std::vector<std::int64_t>& budgets) {
   const bool halving = budgets.size() > 1;
   json groups = json::array();
-  std::map<Draw, std::string> notes;  // of equal members one: equal cases become one
+  std::map<Draw, std::string> notes;  // one for equal members, because equal cases become one
   for (const Draw& draw : draws) {
     const auto [note, fresh] = notes.emplace(draw, fmt::format("{}", notes.size()));
     if (!fresh) continue;
@@ -214,7 +215,7 @@ CanonicalMembers canonical_members(const json& suite, const SearchGroup& group,
   CanonicalMembers canonical{draws, 0};
   for (Draw& draw : canonical.draws) {
     const auto entry = cases.find(notes.at(draw));
-    if (entry == cases.end()) continue;  // the case of another text of the same values
+    if (entry == cases.end()) continue;  // another text of the same values has the case
     for (auto& [name, value] : draw)
       if (const auto own = entry->second->settings.find(name); own != entry->second->settings.end())
         value = own->second;

@@ -23,14 +23,14 @@ struct SearchGroup {
 /// if the group lacks epochs, and for keys that the ensemble sets itself.
 SearchGroup search_group(const nlohmann::json& suite, const std::string& file);
 
-/// Values by name, for members 0 … count - 1. The draw of a member is a function of the seed, the
-/// member and the name alone: more members keep the first ones.
+/// Values by name, for members 0 … count - 1. The draw of a member depends only on the seed, the
+/// member and the name, so a larger number of members keeps the first ones.
 std::vector<std::map<std::string, std::string>> draw_members(const nlohmann::json& space, int count,
                                                              std::uint64_t seed);
 
-/// The epochs of each rung. random: the whole budget. halving: each rung has `factor` times the
-/// epochs of the one before it, the last one the whole budget; as many rungs as members and epochs
-/// allow.
+/// The epochs of each rung. random: one rung with the whole budget. halving: each rung has `factor`
+/// times the epochs of the previous one, and the last one has the whole budget; there are as many
+/// rungs as members and epochs permit.
 std::vector<std::int64_t> rung_budgets(const std::string& search, int factor, int members,
                                        std::int64_t epochs);
 
@@ -44,22 +44,23 @@ struct MemberTraining {
 nlohmann::json member_group(const SearchGroup& group,
                             const std::map<std::string, std::string>& draw,
                             const MemberTraining& training);
-/// A suite of these groups alone, with the name and the timing of `suite`.
+/// A suite with only these groups, and with the name and the timing of `suite`.
 nlohmann::json make_suite(const nlohmann::json& suite, nlohmann::json groups);
 
 /// InputError, with the JSON pointer, if the program does not know a name or a value of the space
 /// of the suite `file`.
 void check_space(const std::filesystem::path& file, const std::filesystem::path& executable);
 
-/// The members that the benchmark makes of the draws.
+/// The draws in the form in which the benchmark writes them.
 struct CanonicalMembers {
   std::vector<std::map<std::string, std::string>> draws{};
   double target = 0;
 };
-/// The values as the benchmark writes them in rows ("0.10" is 0.1), by `executable`'s own list of
-/// cases. InputError if it refuses a value or a combination, if a member is more than one case, or,
-/// for several budgets (halving), if a schedule of the learning rate depends on the number of
-/// epochs (a member could not continue), or if a warm-up is not shorter than the first budget.
+/// Converts the values to the form in which the benchmark writes them in rows ("0.10" becomes 0.1),
+/// by `executable`'s own list of cases. InputError if it refuses a value or a combination; if a
+/// member is more than one case; with several budgets (halving), if a schedule of the learning rate
+/// depends on the number of epochs, because a member could not continue; or if a warm-up is not
+/// shorter than the first budget.
 CanonicalMembers canonical_members(const nlohmann::json& suite, const SearchGroup& group,
                                    const std::vector<std::map<std::string, std::string>>& draws,
                                    const std::filesystem::path& executable,

@@ -32,7 +32,7 @@ namespace {
 
 constexpr int most_processors = 1 << 20;
 
-/// The processors that this process may use, by core: those of a core together.
+/// The processors that this process may use, grouped by core.
 std::vector<std::vector<int>> cores_here() {
   std::map<std::string, std::vector<int>> by_core;
   std::vector<std::string> order;
@@ -60,8 +60,8 @@ void add_slots(const std::string& host, std::size_t cores, int threads,
   for (int number = 0; number < count; ++number) slots.push_back({host, number, launcher});
 }
 
-/// The words that start one process on a node, beside others of this job. A step of srun would wait
-/// for the other steps of its node, and have one core of it.
+/// The words that start one process on a node, beside other processes of this job. By default a
+/// step of srun would wait for the other steps of its node, and get one core.
 std::vector<std::string> start_on(const Launcher& launcher, const PlacedProcess& node) {
   std::vector<std::string> words =
       launcher.command({.nodes = 1, .ranks = 1, .bind = "none", .hosts = node.host});
@@ -100,7 +100,7 @@ std::vector<Slot> make_slots(const Arguments& arguments, int threads, const fs::
                                 .value_or(std::max<std::size_t>(1, allocated)));
   command.insert(command.end(), {(executable_folder() / "assay").string(), "placement"});
   const FinishedCommand placement = finish_command(command, log / "placement", patience);
-  // Slots are in the order of their names: equal allocations have equal slots.
+  // Slots are in the order of their names, so equal allocations have equal slots.
   std::map<std::string, PlacedProcess> nodes;
   for (PlacedProcess& node : read_placed_processes(placement.output)) nodes[node.host] = node;
   for (const auto& [host, node] : nodes) {
@@ -114,7 +114,7 @@ std::vector<Slot> make_slots(const Arguments& arguments, int threads, const fs::
   if (slots.empty())
     throw CaseError(fmt::format("pre-flight failed: no node answers (`{}` {}). Nothing was timed.",
                                 join(command, " "), placement.how()));
-  // Few members are spread over the nodes.
+  // If there are few members, they are spread over the nodes.
   std::ranges::stable_sort(slots, {}, &Slot::number);
   return slots;
 }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::seconds patience(60);  // of one command of the batch system
-/// A batch system must not be asked more often by a thousand users.
+/// Interval of questions to a batch system, which may have a thousand users.
 constexpr std::chrono::seconds between_questions(2);
 
 const BatchSystem& batch_system(const Launcher& launcher) {
@@ -49,7 +49,7 @@ Placeholders make_placeholders(const Job& job) {
           {"account", job.account}};
 }
 
-/// Batch systems end a directive's value at a blank, and each quotes by rules of its own.
+/// Batch systems end a directive's value at a blank, and their rules for quoting differ.
 void check_folder(const fs::path& folder) {
   const std::string name = folder.string();
   if (std::any_of(name.begin(), name.end(), [](unsigned char c) {
@@ -70,16 +70,16 @@ std::string batch_output(const std::vector<std::string>& command, const fs::path
   return finished.output;
 }
 
-/// The word of `active` in an answer, or "" for a job that has ended. The rest of an answer may
-/// change each time (PBS lists the resources that were used), and is not news.
+/// The first of the words `active` in an answer, or "" for a job that has ended. The rest of an
+/// answer may change each time (PBS lists the resources that were used), and is no news.
 std::string active_state(const std::string& answer, const std::vector<std::string>& active) {
   for (const std::string& word : active)
     if (answer.find(word) != std::string::npos) return word;
   return "";
 }
 
-/// Waits for the end of a job. A batch system that forgets it, or does not answer three times in a
-/// row, ends the waiting: the result's folder tells what the job has done.
+/// Waits for the end of a job. The wait also ends if the batch system has forgotten the job, or
+/// does not answer three times in a row; the result's folder then shows what the job has done.
 void follow(const Launcher& launcher, const std::string& number, const fs::path& scratch) {
   const BatchSystem& system = batch_system(launcher);
   const std::vector<std::string> question = launcher.fill(system.state, {{"job", number}});
@@ -92,7 +92,7 @@ void follow(const Launcher& launcher, const std::string& number, const fs::path&
       if (state != last) std::cerr << fmt::format("assay job: job {}: {}\n", number, state);
       last = std::move(state);
     } catch (const CaseError& error) {
-      // Batch systems fail a question about a job that they have forgotten.
+      // Batch systems report an error for a job that they have forgotten.
       if (++silent == 3) std::cerr << fmt::format("assay job: job {}: {}\n", number, error.what());
     }
     if (const int signal = wait_for_signal(between_questions)) throw Interruption{signal};
@@ -108,7 +108,7 @@ std::string job_script(const Launcher& launcher, const Job& job) {
        launcher.fill(batch_system(launcher).script, make_placeholders(job)))
     script += line + "\n";
   script += "# Written by `assay job`. Submitted again, it runs only what is missing or failed.\n";
-  // Some batch systems start a job in the home folder, where relative names lead nowhere.
+  // Some batch systems start a job in the home folder, where relative names would be wrong.
   script += "cd " + shell_word(job.start.string()) + "\n";
   if (!job.set_up.empty()) script += job.set_up + (job.set_up.ends_with('\n') ? "" : "\n");
   std::vector<std::string> words;

@@ -51,7 +51,7 @@ void add_texts(const Template& pattern, std::vector<std::string>& texts) {
   }
 }
 
-/// valijson would match a "pattern" by std::regex, which recurses for each letter.
+/// valijson would match a "pattern" by std::regex, which recurses for each character.
 void check_variables(const json& document, const fs::path& file) {
   for (const char* place :
        {"/variables/rank", "/variables/size", "/variables/local_rank", "/allocation/variable",
@@ -286,7 +286,8 @@ std::vector<std::string> Launcher::list_allocated_nodes(const fs::path& scratch)
     }
   }
   std::istringstream words(text);
-  std::vector<std::string> nodes;  // each once: some lists name a node for each of its slots
+  std::vector<std::string> nodes;  // each name once, because some lists name a node for each of its
+                                   // slots
   for (std::string node; words >> node;)
     if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
   if (nodes.empty()) throw unavailable(source + " names none");

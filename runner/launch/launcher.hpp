@@ -1,6 +1,6 @@
 #pragma once
-// Launchers as data: scripts/launchers/<name>.json describes how processes are started and batch
-// jobs submitted. A site adds a file, without a new build.
+// Launchers as data: scripts/launchers/<name>.json describes how to start processes and to submit
+// batch jobs. A site adds a file, and needs no new build.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// The processes that a launcher shall start. Fields that are 0 or empty are left to the launcher.
+/// The processes that a launcher must start. It decides about fields that are 0 or empty.
 struct ProcessShape {
   std::uint64_t nodes = 0, ranks_per_node = 0;
   std::uint64_t ranks = 0;    ///< of all nodes
@@ -19,15 +19,15 @@ struct ProcessShape {
   std::string bind{};         ///< of each rank: core, numa, socket, none
   std::string hosts{};        ///< names, separated by commas
 
-  /// ranks, or else nodes * ranks_per_node; 0 where neither is known.
+  /// ranks, or else nodes * ranks_per_node; 0 if neither is known.
   std::uint64_t all_ranks() const { return ranks != 0 ? ranks : nodes * ranks_per_node; }
-  /// True if at most a number of ranks is set.
+  /// True if only the number of ranks is set, or nothing.
   bool is_number_alone() const {
     ProcessShape number;
     number.ranks = ranks;
     return *this == number;
   }
-  /// "4x8" for 4 nodes with 8 ranks each; "8" where only the number of ranks is known; else "".
+  /// "4x8" for 4 nodes with 8 ranks each; "8" if only the number of ranks is known; else "".
   std::string name() const;
   bool operator==(const ProcessShape&) const = default;
 };
@@ -36,7 +36,7 @@ struct ProcessShape {
 using Placeholders = std::map<std::string, std::string>;
 
 /// A part of a template: a text with placeholders in braces or, if `with` names a placeholder,
-/// `words` where that has a value and `otherwise` where it has none.
+/// `words` if that has a value, else `otherwise`.
 struct TemplatePart {
   std::string text{}, with{};
   std::vector<TemplatePart> words{}, otherwise{};
@@ -48,15 +48,16 @@ struct BatchSystem {
   Template script{};             ///< first lines of a batch script
   Template submit{};             ///< command that submits {script}
   bool script_on_stdin = false;  ///< `submit` reads the script from its standard input
-  std::string number{};  ///< expression; its first group is the job's number in submit's output
+  std::string number{};  ///< regular expression; its first group is the job's number in submit's
+                         ///< output
   Template state{};      ///< command that prints the state of {job}
-  std::vector<std::string> active{};  ///< words in that output of a job that has not ended
+  std::vector<std::string> active{};  ///< words in that output for a job that has not ended
 };
 
-/// An allocation of nodes: the variable that is set within one, and how to get one.
+/// An allocation of nodes: the variable that is set within one, and instructions for getting one.
 struct Allocation {
-  /// The names of the nodes: lines of a command's output, lines of the file that a variable names,
-  /// or the words of a variable. At most one of the three is set.
+  /// The source of the names of the nodes: lines of a command's output, lines of the file that a
+  /// variable names, or the words of a variable. At most one of the three is set.
   struct NodeList {
     std::vector<std::string> command{};
     std::string file{}, words{};
@@ -73,13 +74,13 @@ std::filesystem::path find_named_file(const std::string& kind, const std::string
 class Launcher {
  public:
   /// Loads a file, by its path or its name in scripts/launchers. InputError with the nearest name
-  /// if there is none; with file and line if it violates launcher.schema.json or has an unknown
+  /// if there is none, or with file and line if it violates launcher.schema.json or has an unknown
   /// placeholder.
   static Launcher load(const std::string& name_or_file);
   /// The names of the launchers in scripts/launchers.
   static std::vector<std::string> names();
-  /// True if `text`, a value of --launcher, names a launcher file; else it is a command ("mpirun -n
-  /// 2").
+  /// True if `text`, a value of --launcher, names a launcher file; otherwise it is a command
+  /// ("mpirun -n 2").
   static bool is_name(const std::string& text);
 
   const std::string& name() const { return content_.name; }
@@ -88,12 +89,12 @@ class Launcher {
   const std::filesystem::path& file() const { return file_; }
   /// The command prefix of an executable. InputError if this launcher cannot start such processes.
   std::vector<std::string> command(const ProcessShape& shape) const;
-  /// InputError, naming `flag`, if this launcher cannot be told which nodes to use.
+  /// InputError, naming `flag`, if this launcher cannot choose nodes.
   void expect_choice_of_nodes(const std::string& flag) const;
-  /// The command prefix that starts one process on each node, which may use the whole node.
+  /// The command prefix that starts one process on each node, each of which may use the whole node.
   /// InputError if this launcher cannot do that, or not on so many nodes.
   std::vector<std::string> one_per_node(std::uint64_t nodes) const;
-  /// The lines or words of a template of this file, with the values in place of the placeholders.
+  /// The lines or words of a template of this file, with values in place of the placeholders.
   /// InputError for a placeholder without a value.
   std::vector<std::string> fill(const Template& pattern, const Placeholders& values) const;
   /// InputError if the launcher needs an allocation of nodes and this process runs outside of one.

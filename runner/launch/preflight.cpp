@@ -47,7 +47,7 @@ std::map<std::string, std::vector<const PlacedProcess*>> by_host(
   return hosts;
 }
 
-/// A result must not carry the names of nodes that did not make it.
+/// A result must not contain the names of nodes on which it was not measured.
 std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
   std::vector<std::string> names = split(shape.hosts, ',');
   for (std::string& name : names) name.resize(std::min(name.find(':'), name.size()));  // "n1:4"
@@ -120,7 +120,8 @@ std::string core_sharing_fault(const std::vector<PlacedProcess>& processes) {
   return "";
 }
 
-/// Bound to a NUMA node or socket, ranks may share its cores, but not be more than these.
+/// If ranks are bound to a NUMA node or socket, they may share its cores, but must not need more
+/// cores than it has.
 std::string crowding_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes) {
   for (const auto& [host, theirs] : by_host(processes)) {
     std::set<int> cores;
@@ -132,7 +133,7 @@ std::string crowding_fault(const ProcessShape& shape, const std::vector<PlacedPr
       return fmt::format(
           "the {} on {} may use {} together ({}), {}", format_count(theirs.size(), "rank"), host,
           format_count(cores.size(), "core"), fmt::join(cores, ","), format_request(wanted));
-    // No part may be crowded while another one is spared.
+    // No part may have too many ranks while another one has free cores.
     std::map<std::vector<int>, std::size_t> ranks;
     for (const PlacedProcess* process : theirs) ++ranks[process->cores];
     for (const auto& [part, count] : ranks)
@@ -166,7 +167,7 @@ std::vector<PlacedProcess> read_placed_processes(const std::string& output) {
       const json fields_of_rank = json::parse(line.substr(at + std::string(mark).size()));
       PlacedProcess process;
       const json fields = write_fields(process);
-      // A process that leaves a field out has not looked for this fault.
+      // A process that omits a field has not checked for this fault.
       if (!std::all_of(fields.items().begin(), fields.items().end(), [&](const auto& field) {
             return fields_of_rank.contains(field.key()) &&
                    (!fields_of_rank[field.key()].is_null() || field.value().is_null());
@@ -174,7 +175,7 @@ std::vector<PlacedProcess> read_placed_processes(const std::string& output) {
         continue;
       read_fields(fields_of_rank, process);
       processes.push_back(std::move(process));
-    } catch (const json::exception&) {  // torn: the process then counts as missing
+    } catch (const json::exception&) {  // incomplete: the process then counts as missing
     }
   }
   return processes;

@@ -48,14 +48,14 @@ void from_json(const json& document, SuiteShapes& shapes) {
 
 namespace {
 
-/// The words that start `ranks` processes: the launcher's (mpirun where none is given) and -n.
+/// The words that start `ranks` processes: those of the launcher (by default mpirun) and -n.
 std::vector<std::string> with_ranks(std::vector<std::string> words, std::uint64_t ranks) {
   if (words.empty()) words = {"mpirun"};
   words.insert(words.end(), {"-n", std::to_string(ranks)});
   return words;
 }
 
-/// True if these words start several processes, and leave their number open.
+/// True if these words start several processes, and do not contain their number.
 bool leaves_ranks_open(const std::vector<std::string>& words) {
   if (words.empty()) return false;
   const std::string program = std::filesystem::path(words.front()).filename().string();
@@ -71,7 +71,7 @@ bool in_path(const std::string& program) {
   return false;
 }
 
-/// A command of the caller's own knows -n alone. `is_forced`: whether the caller gives the number.
+/// A command given by the caller supports only -n. `is_forced`: the caller gives the number.
 std::vector<std::string> by_words(const std::string& text, const ProcessShape& shape,
                                   bool is_forced) {
   const std::vector<std::string> words = launcher_words(text);
@@ -138,7 +138,7 @@ std::vector<Processes> make_processes(const ProcessRequest& request,
     Launcher::load(*request.launcher).expect_choice_of_nodes("--hosts");
   std::vector<Processes> all;
   for (ProcessShape shape : shapes) {
-    // Ranks on each node without a number of nodes: those of the named ones, or of one.
+    // If only the number of ranks on each node is given, the nodes are the named ones, or one node.
     if (shape.ranks_per_node != 0 && shape.all_ranks() == 0)
       shape.nodes = shape.hosts.empty() ? 1 : split(shape.hosts, ',').size();
     Processes processes{shape, {}};

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// A process group of one shape. Every benchmark of a run is started in each shape once per launch.
+/// A process group of one shape. Each launch of a run starts every benchmark once in each shape.
 struct Processes {
   ProcessShape shape;
   std::vector<std::string> words;  ///< command prefix ("mpirun", "-n", "2")
@@ -23,15 +23,15 @@ struct Processes {
 struct ProcessRequest {
   std::optional<std::string> launcher{};  ///< --launcher: a name, a file, or a command
   ProcessShape shape{};                   ///< fields that the caller sets
-  /// Several numbers of nodes or of ranks: each (of both: each with each) is a shape of its own.
+  /// Several numbers of nodes or of ranks. Each number, or each combination of both, gives a shape.
   std::vector<std::uint64_t> nodes{}, ranks{};
 };
 
-/// The shape as suites and results hold it; `hosts` is no part of it.
+/// The shape as suites and results contain it; `hosts` is not included.
 void to_json(nlohmann::json& json, const ProcessShape& shape);
 void from_json(const nlohmann::json& json, ProcessShape& shape);
 
-/// The shapes of process groups that a suite asks for.
+/// The shapes of process groups that a suite requests.
 struct SuiteShapes {
   std::vector<ProcessShape> shapes{};  ///< empty: the suite has none
   bool several = false;                ///< a list, whatever its length
@@ -54,12 +54,12 @@ struct SuiteSettings {
 };
 SuiteSettings suite_settings(const nlohmann::json& suite);
 
-/// One entry for each shape, at least one. A suite contains shapes, never a command: if the caller
-/// names no launcher, several ranks are started by mpirun. InputError for a shape that the launcher
+/// One entry for each shape, at least one. A suite contains shapes, but never a command: if the
+/// caller names no launcher, mpirun starts the ranks. InputError for a shape that the launcher
 /// cannot start.
 std::vector<Processes> make_processes(const ProcessRequest& request,
                                       const std::vector<ProcessShape>& suite);
-/// The words of a command given by --launcher.
+/// The words of a command that --launcher gives.
 std::vector<std::string> launcher_words(const std::string& text);
 /// True if these words contain a number of processes ("-n 2").
 bool names_ranks(const std::vector<std::string>& words);
@@ -71,7 +71,8 @@ ProcessRequest process_request(const Arguments& arguments);
 /// The settings of the suite that the command line names.
 SuiteSettings read_suite_settings(const Arguments& arguments);
 
-/// All names in the flags of a run and in its suite: a run reads the files among them.
+/// All names in the flags of a run and in its suite. Those that are files are input files of the
+/// run.
 std::vector<std::string> list_names_in(const Arguments& arguments);
 
 /// Seconds of a time limit in the notation of batch systems: "90", "90:00" and "01:30:00" are

@@ -26,7 +26,7 @@ namespace {
 
 const std::string prefix = "assay-";
 
-/// Advice on allowing what a launcher refuses.
+/// Advice on how to allow what a launcher refuses.
 std::string way_out(const std::string& said) {
   const auto tells = [&](const char* word) { return said.find(word) != std::string::npos; };
   if (tells("run-as-root"))
@@ -95,8 +95,8 @@ void check_suite_names(const nlohmann::json& suite, const fs::path& file, const 
 
 namespace {
 
-/// The list of cases in what a process has printed: launchers print lines of their own before and
-/// after it, some of which begin with a bracket, too ("[1] Loading modules").
+/// Finds the list of cases in the output of a process. Launchers print their own lines before and
+/// after it, and some of these begin with a bracket, too ("[1] Loading modules").
 json case_list_in(const std::string& text) {
   const auto is_case = [](const json& entry) { return entry.is_object() && entry.contains("id"); };
   json cases(json::value_t::discarded);
@@ -105,7 +105,7 @@ json case_list_in(const std::string& text) {
       std::istringstream stream(text.substr(line));
       json list;
       try {
-        stream >> list;  // as far as the value goes
+        stream >> list;  // up to the end of the value
       } catch (const json::parse_error&) {
         list = nullptr;
       }
@@ -117,7 +117,8 @@ json case_list_in(const std::string& text) {
     const std::size_t end = text.find('\n', line);
     line = end == std::string::npos ? text.size() : end + 1;
   }
-  return cases.is_discarded() ? json::parse(text) : cases;  // parse throws, and tells where
+  return cases.is_discarded() ? json::parse(text) : cases;  // parse throws, and reports the
+                                                            // position
 }
 
 }  // namespace
@@ -148,7 +149,7 @@ Listing read_listing(const fs::path& executable, const fs::path& suite,
           fmt::format("{} cannot be used with the suite {} ({} has no such flag). "
                       "Leave it out.",
                       more.front(), suite.string(), name));
-    // The fault is the suite's: who asked wants to read of it, not of the process that saw it.
+    // The suite is at fault, so the message need not name the process that found it.
     if (said.starts_with(name + ": ")) said.erase(0, name.size() + 2);
     throw InputError(said);
   }

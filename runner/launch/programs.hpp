@@ -1,6 +1,5 @@
 #pragma once
-// The benchmark executables, by default those in the folder of this program, and the builds that
-// they belong to.
+// The benchmark executables (by default those in the folder of this program), and their builds.
 
 #include <chrono>
 #include <filesystem>
@@ -19,14 +18,14 @@ namespace assay {
 /// The folder with the executables of a build or an installation: its bin/ if it has one, else
 /// itself.
 std::filesystem::path find_executable_folder(const std::filesystem::path& build);
-/// Names of the benchmarks, sorted: "conv" for an executable file assay-conv in `folder`, which is
-/// executable_folder() unless another build is meant.
+/// Names of the benchmarks, sorted: "conv" for an executable file assay-conv in `folder`. `folder`
+/// is executable_folder() unless another build is meant.
 std::vector<std::string> benchmark_names(const std::filesystem::path& folder = executable_folder());
 /// The executable of a benchmark. InputError with the nearest name if there is none.
 std::filesystem::path find_executable(const std::string& benchmark,
                                       const std::filesystem::path& folder = executable_folder());
 
-/// Says what a benchmark measures: the first sentence of its --help. `scratch` as of
+/// The description of a benchmark: the first sentence of its --help. `scratch` as for
 /// read_listing(). CaseError if the program fails.
 std::string ask_description(const std::filesystem::path& executable,
                             const std::filesystem::path& scratch);
@@ -45,7 +44,7 @@ struct Listing {
   std::set<std::string> plugins{};  ///< that the cases may use
 };
 
-/// The cases of a benchmark in a suite, as its executable lists them, since only that knows its
+/// The cases of a benchmark in a suite, as its executable lists them, because only this knows its
 /// dimensions and values. `scratch`: prefix of the names of two temporary files. `suite_hash`:
 /// required hash of the suite's content, "" for any. `more`: further flags. InputError with the
 /// executable's message if it refuses the suite, CaseError if it fails.

@@ -18,7 +18,7 @@ namespace {
 
 std::filesystem::path sites_folder() { return data_folder("suites") / "sites"; }
 
-/// A text of an object; "" if there is none.
+/// A text in an object; "" if it is missing.
 std::string text_in(const nlohmann::json& object, const char* key) {
   const auto field = object.find(key);
   return field != object.end() && field->is_string() ? field->get<std::string>() : "";
@@ -58,7 +58,8 @@ Arguments Site::apply(Arguments arguments, bool suite_has_shapes) const {
   };
   set("launcher", launcher);
   if (arguments.contains("per-node") || arguments.contains("ensemble")) return arguments;
-  // Placement is of processes on nodes: a plain number of ranks leaves it open. A pair has two.
+  // A placement assigns processes to nodes; a plain number of ranks leaves it open. A pair has two
+  // nodes.
   const bool on_nodes = arguments.contains("nodes") || arguments.contains("pairs");
   if (!arguments.contains("ranks") && on_nodes && !suite_has_shapes)
     set("ranks-per-node", number_or_none(processes.ranks_per_node));

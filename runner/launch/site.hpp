@@ -1,6 +1,6 @@
 #pragma once
 // Sites as data: suites/sites/<name>.json names a system, its launcher, its accelerator, and the
-// ceilings that it is expected to reach.
+// ceilings that it should reach.
 
 #include <cstdint>
 #include <map>
@@ -13,7 +13,8 @@
 
 namespace assay {
 
-/// The most that one process should reach on a node's processors, or on one accelerator.
+/// The most that one process can be expected to reach on a node's processors, or on one
+/// accelerator.
 struct SiteCeilings {
   std::string device = "cpu";
   double tolerance = 0.1;                       ///< as a fraction
@@ -22,7 +23,7 @@ struct SiteCeilings {
 };
 
 struct Site {
-  /// The placement of ranks on a node; 0 and "": the site does not say.
+  /// The placement of ranks on a node; 0 and "" if the site does not specify it.
   struct Placement {
     std::uint64_t ranks_per_node = 0, threads_per_rank = 0;
     std::string bind{};
@@ -41,18 +42,18 @@ struct Site {
   static Site load(const std::string& name_or_file);
   static std::vector<std::string> names();
   /// `arguments`, completed by the site's launcher, ranks, threads and binding. The command line
-  /// takes precedence over the site. `suite_has_shapes`: the suite's process shapes do, too. With
-  /// --per-node no ranks are placed.
+  /// takes precedence over the site. If `suite_has_shapes`, the suite's process shapes take
+  /// precedence, too. With --per-node no ranks are placed.
   Arguments apply(Arguments arguments, bool suite_has_shapes) const;
 };
 
 /// The site that --site names.
 std::optional<Site> find_site(const Arguments& arguments);
 
-/// The words about the GPU of a backend, or its lack of one; "" if it drives processors alone.
+/// The text about the GPU of a backend, or about its lack of one; "" if it drives only processors.
 std::string said_of_devices(const PluginProbe& probe);
 
-/// Why no backend of this process has a device whose name contains `match`: the reason of each
+/// Why no backend of this process has a device whose name contains `match`, with the reason of each
 /// backend. "" if one has.
 std::string device_fault(const std::string& match);
 

@@ -52,7 +52,7 @@ std::string fault_of_out(const CollectOptions& options, const std::string& host)
   return "";
 }
 
-/// The reasons for which no rank may begin, by the names and faults of all ranks: the same on every
+/// The reasons why no rank may begin, from the names and faults of all ranks; the same on every
 /// rank.
 std::vector<std::string> list_faults(const std::vector<std::string>& hosts,
                                      const std::string& fault) {
@@ -74,15 +74,15 @@ std::vector<std::string> list_faults(const std::vector<std::string>& hosts,
   return faults;
 }
 
-/// Gives the files of a node to a sink. Earlier: the state of an earlier collection.
+/// Passes the files of a node to a sink. Earlier: the state of an earlier collection.
 using GiveFiles = std::function<void(const Earlier&, const TakeMessage&)>;
 
-/// Rank 0: what becomes of each node's files.
+/// Rank 0: takes each node's files, and records the outcome.
 class Collector {
  public:
   explicit Collector(const CollectOptions& options) : options_(options) {}
 
-  /// `refuse` is called in place of `source` where nothing is to be sent.
+  /// Calls `refuse` instead of `source` if nothing should be sent.
   void take_node(const std::string& host, const GiveFiles& source,
                  const std::function<void()>& refuse) {
     if (!full_.empty()) {
@@ -157,7 +157,7 @@ bool is_last(const Message& message) {
   return message.kind == Kind::end || message.kind == Kind::nothing || message.kind == Kind::fault;
 }
 
-/// Another rank's files, as rank 0 sees them: each message is answered.
+/// Another rank's files, as rank 0 receives them. Each message is answered.
 void relay(Mail& mail, int rank, const Earlier& earlier, const TakeMessage& sink) {
   const std::string question = to_text(earlier);
   mail.send(rank, {Kind::ask, question});
@@ -170,7 +170,7 @@ void relay(Mail& mail, int rank, const Earlier& earlier, const TakeMessage& sink
   }
 }
 
-/// This node's files, or what becomes of them before a run.
+/// This node's files or, before a run, the check of its folder.
 void give(const CollectOptions& options, const std::string& host, const Earlier& earlier,
           const TakeMessage& sink) {
   const fs::path folder = options.local / host;
@@ -180,7 +180,7 @@ void give(const CollectOptions& options, const std::string& host, const Earlier&
     send_files(folder, earlier, sink);
 }
 
-/// A rank that is not the first one.
+/// The work of all ranks but the first.
 void answer(Mail& mail, const CollectOptions& options, const std::string& host) {
   const Message question = mail.receive(0);
   if (question.kind != Kind::ask) return;
@@ -210,7 +210,7 @@ Collection collect_all(Communicator& ranks, const CollectOptions& options,
     }
     collected = collector.ended(hosts.size());
     std::error_code stays;
-    for (const char* part : {"new", "old", ""})  // each only if it is empty
+    for (const char* part : {"new", "old", ""})  // each is removed only if it is empty
       fs::remove(options.out / staging_name / part, stays);
   } else {
     answer(mail, options, ranks.host());
@@ -226,12 +226,12 @@ Collection collect(Communicator& ranks, const CollectOptions& options) {
   const bool first = ranks.rank() == 0;
   const std::vector<std::string> hosts = ranks.allgather(ranks.host());
   std::string fault = first ? fault_of_out(options, ranks.host()) : "";
-  // One collection at a time has a folder; the kernel frees the lock of a process that died.
+  // The folder serves one collection at a time; the kernel frees the lock of a process that died.
   std::optional<FileDescriptor> lock;
   if (first && fault.empty()) {
     const fs::path file = options.out / ".collect.lock";
     lock.emplace(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    // A file system without locks gives it at once.
+    // A file system without locks always grants it.
     if (lock->number() >= 0 && ::flock(lock->number(), LOCK_EX | LOCK_NB) != 0 &&
         errno == EWOULDBLOCK)
       fault = fmt::format("another `assay collect` writes into {}. Wait for its end.",
@@ -242,7 +242,7 @@ Collection collect(Communicator& ranks, const CollectOptions& options) {
   try {
     return collect_all(ranks, options, hosts);
   } catch (const std::exception& error) {
-    // The others wait for this rank, and some launchers would let them wait for ever.
+    // The other ranks wait for this one, and some launchers would let them wait forever.
     if (ranks.size() > 1)
       ranks.abort(fmt::format("assay collect: {}", error.what()), ExitCode::failed);
     throw;

@@ -16,7 +16,7 @@ using Head = std::array<std::uint64_t, 3>;  // kind, bytes, checksum
 
 constexpr int head_tag = 1, bytes_tag = 2;
 
-/// Bytes that are sent are only read; a Buffer serves both ways.
+/// Sent bytes are only read, so one type serves both directions.
 Buffer bytes_at(const void* data, std::size_t count) {
   return {const_cast<void*>(data), static_cast<std::int64_t>(count), DataType::u8};
 }

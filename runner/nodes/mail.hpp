@@ -11,20 +11,21 @@
 
 namespace assay::collecting {
 
-/// The largest message in bytes, and so the memory that a rank needs, however large the files are.
-/// MPI transfers a message of this size only when it is received, so ranks that wait for their turn
-/// fill no buffer of rank 0.
+/// The largest message in bytes. It is also the memory that a rank needs, however large the files
+/// are. MPI transfers a message of this size only when it is received, so waiting ranks do not fill
+/// buffers of rank 0.
 inline constexpr std::size_t most_message_bytes = std::size_t{4} << 20;
 
 enum class Kind : std::uint64_t {
-  ask = 1,  ///< by rank 0: send your files; says what is there of an earlier run (Earlier)
+  ask = 1,  ///< by rank 0: send your files; contains the state of an earlier run (Earlier)
   go,       ///< by rank 0: the last message is on disk
-  stop,     ///< by rank 0: send nothing (more)
+  stop,     ///< by rank 0: send nothing more
   file,     ///< path, size and time of a file (FileHead); its bytes follow
   data,     ///< of that file, in their order
-  end,      ///< all files were sent; says how many links and special files were left out
-  nothing,  ///< this node has no files, and why
-  fault     ///< this node's files cannot be had, and why
+  end,      ///< all files were sent; contains the number of links and special files that were left
+            ///< out
+  nothing,  ///< this node has no files; contains the reason
+  fault     ///< this node's files cannot be sent; contains the reason
 };
 
 struct Message {

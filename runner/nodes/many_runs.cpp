@@ -77,7 +77,7 @@ fs::path folder_of_many(const Arguments& arguments, const std::string& flag) {
   if (fs::exists(folder / "journal.jsonl"))
     throw InputError(
         fmt::format("{} already contains a single run. Choose another --out.", folder.string()));
-  // This process holds it until it ends, for both of --per-node and --pairs.
+  // This process holds the lock until it ends, for both --per-node and --pairs.
   static std::set<fs::path> held;
   if (held.insert(folder).second)
     hold_folder(folder,
@@ -113,11 +113,12 @@ ProcessEnd run_logged(const std::vector<std::string>& command, const fs::path& l
 void write_end(const fs::path& folder, const std::string& how) {
   try {
     write_text(folder / collecting::end_name, how + "\n");
-  } catch (const InputError&) {  // a full disk; the result, which counts, was written before
+  } catch (const InputError&) {  // a full disk; the result was written before, and only the result
+                                 // counts
   }
 }
 
-/// True if a line of the journal is the event of a row, however damaged it is.
+/// True if a line of the journal is the event of a row, even a damaged one.
 static bool has_row(const fs::path& journal) {
   std::ifstream stream(journal);
   for (std::string line; std::getline(stream, line);)
@@ -166,7 +167,7 @@ RunRemains read_run_remains(const fs::path& folder, const WriteTime& before) {
   RunRemains run{.name = folder.filename().string()};
   const fs::path end = folder / collecting::end_name;
   try {
-    // A run that did not come to its end has written no result: another run wrote it.
+    // A run that was refused has written no result, so another run wrote this one.
     const bool refused = fs::exists(end) && !read_end_code(folder);
     if (const WriteTime now = find_result_time(folder); now && now != before && !refused) {
       run.result = read_result(folder / "result.json");

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// This node's fault, unlike what a sink throws: the sink is reported of it.
+/// A fault of this node; faults of a sink have other types. It is reported to the sink.
 class NodeFault : public CaseError {
  public:
   using CaseError::CaseError;
@@ -47,7 +47,7 @@ class InFile {
     if (::fstat(opened_.number(), &status) != 0) throw unreadable(file_, errno);
     return status;
   }
-  /// Fills `bytes` as far as the file goes; how many there were.
+  /// Fills `bytes` with the next bytes of the file, and returns their number.
   std::size_t read(char* bytes, std::size_t count) {
     std::size_t done = 0;
     while (done < count) {
@@ -86,8 +86,8 @@ Listed files_below(const fs::path& folder) {
   return listed;
 }
 
-/// Why the run in `folder` cannot replace the one that was collected before; "" where it continues
-/// it.
+/// Why the run in `folder` cannot replace the one that was collected before; "" if it continues
+/// that run.
 std::string why_not_continued(const fs::path& folder, const Earlier& earlier) {
   if (!earlier.exists || earlier.journal.bytes == 0) return "";
   const fs::path journal = folder / journal_name;
@@ -101,7 +101,7 @@ std::string why_not_continued(const fs::path& folder, const Earlier& earlier) {
       folder.string(), journal_name);
 }
 
-/// Gives one file to `sink`; false: stop.
+/// Passes one file to `sink`; false if the sink wants no more.
 bool send_file(const fs::path& folder, const fs::path& path, std::vector<char>& buffer,
                const TakeMessage& sink) {
   const fs::path file = folder / path;

@@ -23,8 +23,8 @@ struct Beginning {
 /// The first `bytes` bytes of a file, or all of a shorter one. CaseError if it cannot be read.
 Beginning read_beginning(const std::filesystem::path& file, std::uint64_t bytes);
 
-/// The state of a node's run that rank 0 has from an earlier collection. It may only be replaced by
-/// a continuation of that run: one whose journal begins with the whole earlier journal, since
+/// The state of a node's run that rank 0 has from an earlier collection. Only a continuation of
+/// that run may replace it: a run whose journal begins with the whole earlier journal, because
 /// journals are only appended to.
 struct Earlier {
   bool exists = false;
@@ -33,11 +33,12 @@ struct Earlier {
 std::string to_text(const Earlier& earlier);
 Earlier parse_earlier(std::string_view text);
 
-/// The facts about a file that rank 0 needs before its bytes.
+/// The facts about a file that rank 0 needs before the file's bytes.
 struct FileHead {
   std::string path{};  ///< below the node's folder
   std::uint64_t bytes = 0;
-  std::int64_t modified = 0;  ///< ns since 1970; kept, so that an old result stays recognisable
+  std::int64_t modified = 0;  ///< ns since 1970; preserved, so that an old result remains
+                              ///< recognisable
 };
 std::string to_text(const FileHead& head);
 /// CaseError for an invalid text, and for a path that leads out of the node's folder.
@@ -49,15 +50,15 @@ std::string why_not_folder_name(const std::string& host);
 /// Takes a message, and returns whether to continue.
 using TakeMessage = std::function<bool(const Message&)>;
 
-/// Passes all regular files below `folder` to `sink`: for each file the messages file and data …,
-/// and finally end, nothing or fault.
+/// Passes all regular files below `folder` to `sink`: for each file the message file and messages
+/// data; at the end the message end, nothing or fault.
 void send_files(const std::filesystem::path& folder, const Earlier& earlier,
                 const TakeMessage& sink);
 
-/// Before a run: makes `folder`, removes the end_name of an earlier run in it, and passes to `sink`
-/// the message end, or fault if the run could not be written there or could not replace `earlier`
-/// afterwards, or if the folder holds a run that this one does not continue: it would be collected
-/// in place of this one's.
+/// Before a run: creates `folder`, removes the end_name of an earlier run in it, and passes the
+/// message end to `sink`. Passes fault instead if the run could not be written there; if it could
+/// not replace `earlier` afterwards; or if the folder holds a run that this one does not continue,
+/// because that run would be collected in place of this one.
 void prepare_folder(const std::filesystem::path& folder, const Earlier& earlier, bool resume,
                     const TakeMessage& sink);
 

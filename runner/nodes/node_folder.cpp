@@ -46,13 +46,14 @@ void move_folder(const fs::path& folder, const fs::path& target) {
   check(target, error);
 }
 
-/// Names are on the disk before somebody relies on them. Some file systems cannot do that.
+/// Names must be on the disk before another process relies on them. Some file systems cannot do
+/// that.
 void sync_folder(const fs::path& folder) {
   const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened.number() >= 0) ::fsync(opened.number());
 }
 
-/// True if the folder has but the words of a run that ended before it began.
+/// True if the folder contains only the output of a run that ended before it began.
 bool holds_no_run(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -113,7 +114,7 @@ class NodeFolder::OutFile {
     const timespec time{modified_ / billion, modified_ % billion};
     const timespec times[2] = {time, time};
     ::futimens(opened_.number(),
-               times);  // a file system without times has nothing to compare either
+               times);  // without file times there is nothing to compare
     if (::fsync(opened_.number()) != 0 || opened_.close() != 0) throw unwritable(file_, errno);
   }
 
@@ -177,7 +178,7 @@ void NodeFolder::take(const Message& message) {
 void NodeFolder::commit() {
   finish_file();
   for (const fs::path& folder : folders_) sync_folder(folder);
-  // If this process ends between the two, the next one brings the earlier folder back.
+  // If this process ends between the two renames, the next process restores the earlier folder.
   if (earlier_.exists) {
     make_folders(old_.parent_path());
     move_folder(final_, old_);

@@ -1,5 +1,5 @@
 #pragma once
-// Rank 0's side of `assay collect`: the folder that a node's files go to.
+// Rank 0's side of `assay collect`: the folder for a node's files.
 
 #include <filesystem>
 #include <memory>
@@ -11,19 +11,19 @@
 
 namespace assay::collecting {
 
-/// Nothing can be written on the disk of rank 0, so the files of the other nodes will not fit
+/// Nothing can be written on the disk of rank 0, so the files of the other nodes will not fit,
 /// either.
 class WriteFailure : public CaseError {
  public:
   using CaseError::CaseError;
 };
 
-/// Folder below --out for the files of nodes that are not yet complete. It is hidden, since readers
-/// of results skip hidden folders.
+/// Folder below --out for the files of incomplete nodes. It is hidden, because readers of results
+/// skip hidden folders.
 inline constexpr const char* staging_name = ".collecting";
 
-/// The folder of one node, which appears complete or not at all: files are written and synced in
-/// staging_name, which is renamed at the end. An earlier folder stays until then.
+/// The folder of one node, which appears complete or not at all. Files are written to staging_name
+/// and synced, and it is renamed at the end. An earlier folder stays until then.
 class NodeFolder final {
  public:
   /// CaseError if OUT/<node> exists but holds no run. Unwritable if nothing can be written there.

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A number at the beginning of `text`, which it is taken from.
+/// Reads a number at the beginning of `text`, and removes it from there.
 std::optional<std::size_t> take_number(std::string_view& text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -38,7 +38,7 @@ std::string NodeProgress::news(Clock::time_point now, bool last) {
   std::vector<State*> changed;
   for (auto& [name, state] : nodes_)
     if (!state.line.empty()) changed.push_back(&state);
-  // Each node has its turn: those whose line was told longest ago come first.
+  // Nodes take turns: the line that was shown longest ago comes first.
   std::ranges::stable_sort(changed, {}, &State::shown_at);
   std::string text;
   const std::size_t lines = std::min(changed.size(), most_lines);
@@ -73,7 +73,7 @@ void NodeProgress::read() {
 }
 
 void NodeProgress::take(const std::string& line) {
-  // Some launchers put the rank before it, and it may be in brackets.
+  // Some launchers put the rank before the line, which may be in brackets.
   for (std::size_t at = line.find('['); at != std::string::npos; at = line.find('[', at + 1)) {
     const std::size_t end = line.find_first_of(" ]", at);
     if (end == std::string::npos) return;

@@ -1,6 +1,6 @@
 #pragma once
-// The progress of `assay run --per-node`: what the nodes' runs print, collected by the launcher in
-// one log, as a few lines on stderr.
+// The progress of `assay run --per-node`: the launcher collects the output of the nodes' runs in
+// one log, and this shows it as a few lines on stderr.
 
 #include <chrono>
 #include <filesystem>
@@ -18,9 +18,9 @@ class NodeProgress final {
 
   /// Only lines of these nodes count.
   NodeProgress(std::filesystem::path log, std::set<std::string> nodes);
-  /// Reads what was appended to the log. Returns the text to print, or "": the nodes whose line has
-  /// changed, at most `most_lines` every `interval` in turns, and how far the others are. The end
-  /// (`last`) does not wait for the interval.
+  /// Reads what was appended to the log. Returns the text to print, or "". It contains the nodes
+  /// whose line has changed, in turns: at most `most_lines` every `interval`; and the progress of
+  /// the other nodes. The end (`last`) does not wait for the interval.
   std::string news(Clock::time_point now, bool last = false);
 
   static constexpr std::chrono::seconds interval{10};
@@ -31,14 +31,14 @@ class NodeProgress final {
   void take(const std::string& line);
   struct State {
     std::size_t done = 0, all = 0;
-    std::string line{};  ///< "" if it was told
+    std::string line{};  ///< "" if it was shown
     Clock::time_point shown_at{};
   };
 
   std::filesystem::path log_;
   std::set<std::string> names_;
   std::map<std::string, State> nodes_;
-  std::uintmax_t read_ = 0;  ///< bytes of the log
+  std::uintmax_t read_ = 0;  ///< bytes read from the log
   Clock::time_point next_{};
 };
 

@@ -1,4 +1,5 @@
-// `assay run --pairs`: a bad link between two nodes, or a bad node, shows in the pairs that use it.
+// `assay run --pairs`: a bad link between two nodes, or a bad node, shows up in the pairs that use
+// it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ namespace {
 
 std::string make_name(const Pair& pair) { return pair.first + "+" + pair.second; }
 
-/// The runs of a round, all at once; a node is in one of them at most.
+/// Runs the pairs of a round at the same time; a node is in at most one of them.
 void run_round(const std::vector<Pair>& round, const std::vector<std::string>& words,
                const fs::path& folder) {
   std::list<Child> children;
@@ -42,8 +43,8 @@ void run_round(const std::vector<Pair>& round, const std::vector<std::string>& w
   wait_for_end(children, {}, grace_of_runs);
 }
 
-/// Round by round, with what remains of `walltime` for each. Returns whether there was time for all
-/// pairs, and lists those that were left out.
+/// Runs the rounds one after the other, each with the remaining `walltime`. Returns whether there
+/// was time for all pairs, and lists those that were left out.
 bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, const fs::path& folder,
                 const Walltime& walltime, std::vector<RunRemains>& runs) {
   bool all = true;
@@ -103,8 +104,8 @@ std::map<std::string, Pair> find_slowest(const std::vector<RunRemains>& runs,
   return where;
 }
 
-/// The nodes with slow pairs. A node is bad if even its best pair is slow; the slow pairs of the
-/// others with a bad node are no fault of theirs. A single pair does not tell which end is bad.
+/// The nodes with slow pairs. A node is bad if even its best pair is slow. A slow pair with a bad
+/// node does not count against the other node. With a single pair it is unknown which node is bad.
 std::string by_node(const std::map<std::string, double>& ratios, double limit) {
   std::map<std::string, std::map<std::string, double>> nodes;  // each with its partners
   for (const auto& [pair, ratio] : ratios) {
@@ -117,7 +118,8 @@ std::string by_node(const std::map<std::string, double>& ratios, double limit) {
     for (const auto& [partner, ratio] : partners) best = std::min(best, ratio);
     if (partners.size() > 1 && best > limit) bad[node] = best;
   }
-  // In one case the typical pair is not slow: this needs several, each slow elsewhere.
+  // In a single case the typical pair is not slow, so this happens only over several cases, if each
+  // pair is slow in one of them.
   if (!bad.empty() && bad.size() == nodes.size())
     return fmt::format(
         "every pair of the {} nodes is slow in some case: this is noise, or more slow links than "
@@ -143,7 +145,7 @@ std::string by_node(const std::map<std::string, double>& ratios, double limit) {
   return text;
 }
 
-/// The nodes that --hosts names, else those of the allocation; at least two.
+/// The nodes that --hosts names, else those of the allocation. There must be at least two.
 std::vector<std::string> nodes_to_pair(const Arguments& arguments, const Launcher& launcher,
                                        const fs::path& scratch) {
   const auto hosts = read_value(arguments, "hosts");
@@ -190,7 +192,7 @@ std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
       if (!first.empty() && !second.empty())
         rounds.back().emplace_back(std::min(first, second), std::max(first, second));
     }
-    std::rotate(nodes.begin() + 1, nodes.end() - 1, nodes.end());  // the first stays
+    std::rotate(nodes.begin() + 1, nodes.end() - 1, nodes.end());  // the first node stays in place
   }
   return rounds;
 }
@@ -209,7 +211,7 @@ int run_on_pairs(const Arguments& arguments) {
   std::string names;
   for (const std::vector<Pair>& round : rounds)
     for (const Pair& pair : round) names += make_name(pair) + "\n";
-  write_text(folder / pair_list, names);  // now: a job may be killed before its end
+  write_text(folder / pair_list, names);  // written now, because a job may be killed before its end
   std::vector<RunRemains> runs;
   const bool all = run_rounds(rounds, words, folder, walltime, runs);
   const int code = report_pairs(runs, read_suite_settings(arguments).tolerance);

@@ -35,8 +35,8 @@ namespace {
 
 constexpr const char* did_not_answer = "-did-not-answer";  ///< ends the name of an unknown node
 
-/// The hosts that answer, one process on each of `nodes`. CaseError where two are one host, and
-/// where none answers.
+/// The hosts that answer, with one process on each of `nodes`. CaseError if two are one host, and
+/// if none answers.
 std::set<std::string> answering_nodes(const Launcher& launcher, std::uint64_t nodes,
                                       const fs::path& scratch) {
   std::vector<std::string> command = launcher.one_per_node(nodes);
@@ -60,15 +60,15 @@ bool is_among(const std::string& node, const std::set<std::string>& hosts) {
   return std::ranges::any_of(hosts, [&](const std::string& host) { return same_host(host, node); });
 }
 
-/// The nodes that answered, and those that the allocation names and that did not: they will be
-/// missing.
+/// The nodes that answered, and those of the allocation that did not and will be missing.
 std::set<std::string> list_expected_nodes(const std::vector<std::string>& allocated,
                                           const std::set<std::string>& answered,
                                           std::uint64_t nodes) {
   std::set<std::string> names(allocated.begin(), allocated.end());
-  // An allocation's names may be long ("n1.cluster"), a host's short.
+  // Names in an allocation may be long ("n1.cluster"), those of hosts short.
   std::erase_if(names, [&](const std::string& node) { return is_among(node, answered); });
-  // The nodes of a larger allocation that were meant are unknown, but not that some are missing.
+  // If the allocation has more nodes than were requested, the names of the missing nodes are
+  // unknown, but their number is known.
   if (names.size() + answered.size() != nodes) {
     names.clear();
     for (std::size_t node = answered.size() + 1; node <= nodes; ++node)
@@ -78,8 +78,8 @@ std::set<std::string> list_expected_nodes(const std::vector<std::string>& alloca
   return names;
 }
 
-/// Adds the nodes of an earlier run in this folder that have no result. Another allocation may not
-/// have them: they stay missing.
+/// Adds the nodes of an earlier run in this folder that have no result. Another allocation may lack
+/// them; they then stay missing.
 void add_unfinished(std::set<std::string>& expected, const fs::path& folder) {
   if (!fs::exists(folder / node_list)) return;
   for (const std::string& node : node_names(folder / node_list, (folder / node_list).string()))
@@ -88,14 +88,15 @@ void add_unfinished(std::set<std::string>& expected, const fs::path& folder) {
       expected.insert(node);
 }
 
-/// Some nodes may wait in MPI for one that could not begin, or that hangs, and no launcher knows.
-/// Files of a node are some megabytes, so a network that is slow needs seconds for them.
+/// Time limits: nodes may wait in MPI for a node that could not begin, or that hangs, and no
+/// launcher notices it. A node has some megabytes of files, so a slow network needs seconds for
+/// them.
 constexpr std::chrono::seconds patience(120), patience_of_a_node(10);
 /// The time that a node has after --walltime to end its last case and to write its result.
 constexpr std::chrono::seconds patience_after_walltime(30);
 
-/// The words of `assay collect`, without the words of the launcher around it; those alone where it
-/// said nothing.
+/// The output of `assay collect`, without the lines of the launcher around it; if there is none,
+/// the launcher's lines.
 std::string words_of_collect(const fs::path& log) {
   constexpr const char* own = "assay collect: ";
   constexpr std::size_t most_lines = 20;
@@ -117,19 +118,19 @@ std::string words_of_collect(const fs::path& log) {
   return lines.empty() ? read_tail(log) : join(lines, "\n");
 }
 
-/// The folders of --local-results, for nodes without a shared file system: each node writes into a
+/// The folders of --local-results, for nodes without a shared file system. Each node writes into a
 /// folder on its local disk, and `assay collect` copies the folders to the first node over MPI.
 class LocalResults final {
  public:
-  /// `local`: a folder on every node. `out`: a folder that this process and the first node see.
-  /// Both are absolute.
+  /// `local`: a folder on every node. `out`: a folder that both this process and the first node can
+  /// access. Both are absolute.
   LocalResults(const Launcher& launcher, fs::path local, fs::path out)
       : launcher_(launcher), local_(std::move(local)), out_(std::move(out)) {}
 
   const fs::path& folder() const { return local_; }
 
   /// Call it before anything is timed: CaseError if the results of `hosts` could not be collected
-  /// afterwards. Removes the marks of the ends of earlier runs on the nodes.
+  /// afterwards. Removes the end marks of earlier runs on the nodes.
   void prepare(const std::set<std::string>& hosts, std::uint64_t nodes, bool resume) const {
     std::vector<std::string> words = command(hosts, nodes);
     words.emplace_back("--prepare");
@@ -149,8 +150,8 @@ class LocalResults final {
   }
 
   /// Collects the results of the nodes that answer now (`answering` finds their names), and reports
-  /// missing results on stderr. Returns failed (7) if anything is missing; it then stays on its
-  /// node.
+  /// missing results on stderr. Returns failed (7) if anything is missing; the missing files stay
+  /// on their node.
   template <class Answering>
   ExitCode collect(const Answering& answering, std::uint64_t nodes) const {
     std::string why;
@@ -177,7 +178,8 @@ class LocalResults final {
  private:
   std::vector<std::string> command(const std::set<std::string>& hosts, std::uint64_t nodes) const {
     ProcessShape shape{.nodes = hosts.size(), .ranks_per_node = 1};
-    // Some nodes of the allocation do not answer: a launcher that can leave them out is reported.
+    // If some nodes of the allocation do not answer, the shape names the others; a launcher that
+    // cannot choose nodes is reported.
     if (hosts.size() < nodes)
       shape.hosts = join(std::vector<std::string>(hosts.begin(), hosts.end()), ",");
     std::vector<std::string> words = launcher_.command(shape);
@@ -271,7 +273,8 @@ int run_on_every_node(const Arguments& arguments) {
   for (const std::string& word : words_of_run(
            arguments, {"per-node", "launcher", "nodes", "out", "local-results", "walltime"}))
     command.push_back(word);
-  // The clocks of the nodes start now. With a second left they still list what they leave out.
+  // The clocks of the nodes start now. Each gets at least one second, in which it lists the cases
+  // that it leaves out.
   if (const auto left = walltime.left_seconds())
     command.insert(command.end(), {"--walltime", clock_text(std::max<std::uint64_t>(1, *left))});
   const fs::path written = local ? local->folder() : folder;
@@ -284,9 +287,9 @@ int run_on_every_node(const Arguments& arguments) {
     before[node] = prepare_folder_of_run(folder / node);
     names += node + "\n";
   }
-  write_text(folder / node_list, names);  // now: a job may be killed before its end
-  // To the end of all runs; each of them has its own time limits. With --walltime all have ended by
-  // then, but for a node that hangs itself.
+  write_text(folder / node_list, names);  // written now, because a job may be killed before its end
+  // Waits for the end of all runs; each has its own time limits. With --walltime all have ended by
+  // then, except a node that hangs.
   std::optional<std::chrono::seconds> limit;
   if (const auto left = walltime.left_seconds())
     limit = std::chrono::seconds(*left) + patience_after_walltime;
@@ -326,7 +329,8 @@ int run_on_nodes_and_pairs(const Arguments& arguments) {
   const auto code = static_cast<ExitCode>(run_on_every_node(alone));
   const fs::path folder = fs::absolute(*read_value(arguments, "out"));
   std::vector<std::string> nodes = node_names(folder / node_list, (folder / node_list).string());
-  // A node that has not ended its own run would keep its partner in every pair waiting.
+  // A node that has not ended its own run is left out, because its partner in every pair would wait
+  // for it.
   std::erase_if(nodes, [&](const std::string& node) { return !read_end_code(folder / node); });
   if (nodes.size() < 2) {
     std::cerr << "assay run: no pair is measured: fewer than two nodes have ended their runs\n";

@@ -42,15 +42,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Words before a command that preload a library into it, beside what is preloaded already.
+/// Words before a command that preload a library into it, in addition to libraries that are already
+/// preloaded.
 std::vector<std::string> preloading(const std::string& library) {
   const char* const before = std::getenv("LD_PRELOAD");
   const std::string others = before == nullptr ? "" : before;
   return {"env", "LD_PRELOAD=" + library + (others.empty() ? "" : ":" + others)};
 }
 
-/// The words of the first library of an allocator that the dynamic linker finds, or none. The
-/// linker itself is run: it names on stderr a library that it cannot preload, and goes on.
+/// The words for the first library of an allocator that the dynamic linker finds, or none. The
+/// linker itself is run: if it cannot preload a library, it names it on stderr, and continues.
 std::vector<std::string> words_for(const std::string& allocator, const fs::path& scratch) {
   for (const std::string& library : allocator_libraries(allocator)) {
     constexpr std::chrono::seconds patience(30);
@@ -66,7 +67,8 @@ std::vector<std::string> words_for(const std::string& allocator, const fs::path&
 }  // namespace
 
 std::vector<PlannedBenchmark> by_process(PlannedBenchmark benchmark, const fs::path& scratch) {
-  std::map<std::vector<std::string>, std::vector<Case>> cases;  // by what a process has one of
+  std::map<std::vector<std::string>, std::vector<Case>> cases;  // by the settings of which a
+                                                                // process has only one
   for (Case& benchmark_case : benchmark.cases) {
     std::vector<std::string> values;
     for (const std::string& name : benchmark_case.one_per_process)

@@ -15,7 +15,7 @@ namespace assay {
 std::set<std::string> list_opened_plugins(const ResultEnvironment& environment);
 
 /// The plugins of `benchmarks` that can be opened now, or that earlier processes of the run have
-/// opened. `programs`: folder of the executables. Under a launcher only the latter count, since
+/// opened. `programs`: folder of the executables. Under a launcher only the latter count, because
 /// this process may be on another node.
 std::set<std::string> find_usable_plugins(const std::vector<PlannedBenchmark>& benchmarks,
                                           const std::filesystem::path& programs,

@@ -35,7 +35,7 @@ struct Campaign::Attempt {
   bool began = false;  ///< it has begun a case
   bool timed_out = false;
   std::size_t rows = 0;                  ///< rows that it wrote itself before it was ended
-  std::string describe_wait{};           ///< ranks that were stopped when the time was over
+  std::string describe_wait{};           ///< ranks that had been stopped when the time was over
   std::vector<std::string> processes{};  ///< process ids by rank, once they are reported
   std::string silent{};                  ///< ranks that did not report how they ended
   std::string said{};                    ///< output on stderr since its open case began
@@ -77,8 +77,8 @@ std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int
                                       int place) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Distinct keys for distinct (launch, place); shuffle's generator is counter based, so that near
-  // keys give unrelated orders.
+  // Distinct keys for distinct (launch, place). The generator of shuffle is counter based, so that
+  // similar keys give unrelated orders.
   shuffle(order, seed * 1'000'003 + static_cast<std::uint64_t>(launch) * 1'009 +
                      static_cast<std::uint64_t>(place));
   return order;
@@ -98,8 +98,8 @@ Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchm
         return Progress(done, total, options_.label, options_.talk);
       }()) {}
 
-// Rounds, not blocks: what drifts (temperature, neighbours on a shared machine) then meets every
-// case alike.
+// The order is in rounds, not in blocks, so that drifts (temperature, neighbours on a shared
+// machine) affect every case alike.
 void Campaign::run_round(int launch) {
   const auto order = random_order(benchmarks_.size(), options_.seed, launch, 0);
   if (options_.deadline) return run_informative_round(launch, order);
@@ -111,8 +111,8 @@ void Campaign::run_round(int launch) {
   }
 }
 
-/// A quarter of the cases of each benchmark before the rest of any: the first benchmark must not
-/// take all the time.
+/// Runs a quarter of the cases of each benchmark before the rest of any, so that the first
+/// benchmark does not take all the time.
 void Campaign::run_informative_round(int launch, const std::vector<std::size_t>& benchmarks) {
   for (const bool first : {true, false})
     for (const std::size_t index : benchmarks) {
@@ -142,8 +142,8 @@ std::vector<std::string> Campaign::left_out() const {
 }
 
 int Campaign::next_attempt(const std::string& benchmark, int launch) const {
-  // A plan is written before each start, so that plans count even the processes that died too early
-  // to leave a trace.
+  // A plan is written before each start, so the number of plans includes even processes that died
+  // too early to leave a trace.
   int attempt = 0;
   while (
       fs::exists(options_.folder / fmt::format("plan-{}-{}-{}.json", launch, attempt, benchmark)))
@@ -193,8 +193,8 @@ void Campaign::run_attempt(Attempt& attempt) {
   const std::vector<std::string> command = prepare(attempt);
   progress_.detail("starts " + join(command, " "));
 
-  // SIGTERM comes before SIGKILL: a launcher is the one that can end its ranks on other nodes, and
-  // a benchmark removes its temporary files.
+  // SIGTERM is sent before SIGKILL, because only a launcher can end its ranks on other nodes, and a
+  // benchmark removes its temporary files.
   constexpr std::chrono::milliseconds grace(3000);
   JournalFollower journal(options_.journal());
   LeftSegments segments;
@@ -207,7 +207,7 @@ void Campaign::run_attempt(Attempt& attempt) {
   const auto abandon = [&] {
     follow(attempt, journal);
     kill();
-    give_up(attempt);  // rows of a process that is being ended do not count
+    give_up(attempt);  // rows count only until the process is being ended
   };
   try {
     wait_for_end(attempt, child, journal);
@@ -219,20 +219,21 @@ void Campaign::run_attempt(Attempt& attempt) {
     throw;
   }
   if (attempt.timed_out) {
-    // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
-    // write from now on does not count. Nothing is written before they are dead: one may have been
-    // stopped with the journal's lock in its hands.
+    // A launcher that ends its ranks resumes those that had been stopped. Output and rows of the
+    // launcher and its ranks from now on do not count. Nothing is written before they are dead,
+    // because a stopped rank may hold the journal's lock.
     attempt.said = read_tail(attempt.err);
     kill();
   } else {
-    attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+    attempt.ended = child.kill(std::chrono::milliseconds(0));  // and the processes that it left
+                                                               // behind
     attempt.said = read_tail(attempt.err);
   }
   attempt.silent = list_silent_ranks(attempt.err, attempt.processes, rank_hosts_);
   settle(attempt);
 }
 
-/// Returns when the child has ended, or, with `timed_out`, when it has made no progress for too
+/// Returns when the child has ended or, with `timed_out` set, when it has made no progress for too
 /// long: it has neither begun a case nor written a row.
 void Campaign::wait_for_end(Attempt& attempt, Child& child, JournalFollower& journal) {
   auto since = Clock::now();
@@ -249,12 +250,12 @@ void Campaign::wait_for_end(Attempt& attempt, Child& child, JournalFollower& jou
     if (const int number = wait_for_signal(std::chrono::milliseconds(100)))
       throw Interruption{number};
     const auto ended = child.poll();
-    has_progressed();  // after poll: an ended child has written all that it ever will
+    has_progressed();  // after poll, because an ended child has written everything
     if (ended) return;
     if (options_.deadline && Clock::now() > *options_.deadline) throw OutOfTime{};
     if (Clock::now() - since <= options_.timeout) continue;
     attempt.describe_wait = describe_wait(attempt);
-    // Asking other hosts takes a while: it may go on meanwhile.
+    // Asking other hosts takes a while, and the child may continue meanwhile.
     if (has_progressed()) continue;
     attempt.timed_out = true;
     return;
@@ -263,7 +264,7 @@ void Campaign::wait_for_end(Attempt& attempt, Child& child, JournalFollower& jou
 
 void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
   for (const RunEvent event : journal.poll()) {
-    // A process that was given up may still be there, on a host that no signal has reached.
+    // A process that was abandoned may still exist, on a host that no signal has reached.
     if ((event.row ? event.row->attempt : event.attempt.value_or(-1)) != attempt.number) continue;
     if (event.kind == "launch") {
       const ResultEnvironment environment = event.environment;
@@ -283,13 +284,13 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
   }
 }
 
-/// Reports the files that MPI's libraries could not remove any more, since they were killed.
+/// Reports the files that MPI's libraries could not remove, because they were killed.
 void Campaign::report_removed(const std::vector<std::string>& removed) {
   if (!removed.empty())
     progress_.note("removed from /dev/shm what the killed job left there: " + join(removed, ", "));
 }
 
-/// The processes for which a job waits that does not go on. Call it before the job is killed.
+/// The processes for which a stuck job waits. Call it before the job is killed.
 std::string Campaign::describe_wait(const Attempt& attempt) const {
   std::vector<StoppedProcess> stopped = find_stopped_here();
   std::string unknown;
@@ -302,10 +303,10 @@ std::string Campaign::describe_wait(const Attempt& attempt) const {
   return both(to_text(std::move(stopped), rank_hosts_), unknown);
 }
 
-/// Throws if no case is to blame for the end of the process: a full disk, or refused input.
+/// Throws if no case caused the end of the process, but a full disk or refused input.
 void Campaign::expect_fault_of_a_case(const Attempt& attempt, const std::string& said) const {
   if (attempt.ended.signalled || attempt.timed_out) return;
-  // A process that meets a full disk cannot finish any case.
+  // With a full disk a process cannot finish any case.
   probe_disk(options_.folder);
   if (said.find("journal.jsonl: ") != std::string::npos ||
       said.find("the journal") != std::string::npos)
@@ -314,7 +315,7 @@ void Campaign::expect_fault_of_a_case(const Attempt& attempt, const std::string&
     throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
 }
 
-/// Decides which case is to blame for the end of the process, and writes its row.
+/// Decides which case caused the end of the process, and writes its row.
 void Campaign::settle(Attempt& attempt) {
   if (attempt.remaining.empty()) {
     if (attempt.ended.signalled || attempt.timed_out)
@@ -325,7 +326,8 @@ void Campaign::settle(Attempt& attempt) {
   }
   if (attempt.timed_out) give_up(attempt);
   std::string said = attempt.said;
-  // MPICH's launcher tells on stdout which rank died and where. If none did, there are rows.
+  // MPICH's launcher reports on stdout which rank died and where. If no rank died, stdout contains
+  // rows.
   if (said.empty() && !attempt.benchmark.launcher.empty() && !attempt.timed_out)
     said = read_tail(attempt.out);
   expect_fault_of_a_case(attempt, said);
@@ -348,7 +350,7 @@ void Campaign::settle(Attempt& attempt) {
   std::erase(attempt.remaining, attempt.open);
 }
 
-/// Once may be chance (a node's hiccup), so there is a second try.
+/// One failure may be chance (a node's hiccup), so there is a second try.
 void Campaign::settle_outside_cases(Attempt& attempt, const std::string& how,
                                     const std::string& details, const std::string& quote) {
   attempt.deaths = attempt.began ? 1 : attempt.deaths + 1;
@@ -363,7 +365,7 @@ void Campaign::settle_outside_cases(Attempt& attempt, const std::string& how,
         fmt::format("assay-{} {} before this case, twice{}", attempt.benchmark.name, how, details));
 }
 
-/// Tells which rows of a process count: those that it had written when its time was over.
+/// Records which rows of a process count: those that it had written when its time was over.
 void Campaign::give_up(const Attempt& attempt) const {
   Journal(options_.journal())
       .append(make_abandoned_event({attempt.benchmark.name, attempt.launch, attempt.number},
@@ -380,7 +382,8 @@ void Campaign::add_row(const Attempt& attempt, const std::string& id, const std:
       make_row(attempt.benchmark.name, benchmark_case, nullptr, outcome, 0, attempt.launch,
                attempt.number, std::stoi(setting(benchmark_case, "ranks", "1")),
                std::stoi(setting(benchmark_case, "nodes", "1")));
-  // Opened anew each time: opening ends a line that the dead process tore.
+  // The journal is opened anew each time, because opening ends a line that the dead process left
+  // incomplete.
   Journal(options_.journal()).append(row_event(row));
   finished_.insert({attempt.launch, id});
   progress_.row(row);

@@ -23,7 +23,7 @@ struct PlannedBenchmark {
   std::filesystem::path executable;
   std::vector<Case> cases;
   std::string
-      cases_hash{};  ///< of all its cases in the suite: each process must find the same hash
+      cases_hash{};  ///< of all its cases in the suite; each process must find the same hash
   std::vector<std::string> launcher{};  ///< command prefix ("mpirun", "-n", "2")
   /// Words between the launcher and the executable that change its environment (LD_PRELOAD).
   std::vector<std::string> preload{};
@@ -34,16 +34,16 @@ struct PlannedBenchmark {
   std::string place() const { return shape.empty() ? name : name + "-" + shape; }
 };
 
-/// The value of a setting of a case, or `otherwise` if it does not have it.
+/// The value of a setting of a case, or `otherwise` if the case lacks it.
 std::string setting(const Case& benchmark_case, const std::string& name,
                     const std::string& otherwise);
 
 struct CampaignOptions {
   std::filesystem::path suite_file;    ///< absolute: children may run elsewhere
-  std::string suite_hash{};            ///< of its content: each process must find the same hash
+  std::string suite_hash{};            ///< of its content; each process must find the same hash
   std::filesystem::path folder;        ///< holds journal.jsonl, plans and logs
   std::vector<std::string> launcher;   ///< of the first shape of processes
-  std::set<std::string> opened{};      ///< plugins that the run could open until now
+  std::set<std::string> opened{};      ///< plugins that the run has been able to open so far
   std::vector<std::string> handed_on;  ///< {"--max-time", "2.5", …}: flags for every benchmark
   int launches = 1;
   std::uint64_t seed = 1;
@@ -74,7 +74,7 @@ class JournalLost : public std::runtime_error {
 using FinishedCases = std::set<std::pair<std::int64_t, std::string>>;
 
 /// A random permutation of 0 .. count - 1. It depends only on the recorded seed, the launch and the
-/// place (0: benchmarks; i + 1: cases of benchmark i), so it is reproducible.
+/// place (0: benchmarks; i + 1: cases of benchmark i), so it can be reproduced.
 std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch, int place);
 
 class Campaign {
@@ -87,7 +87,7 @@ class Campaign {
   void run_round(int launch);
   /// True if every case has its row in every launch.
   bool complete() const;
-  /// The ids of the cases that lack a row in at least one launch, in the order of the suite.
+  /// The ids of the cases that lack a row in some launch, in the order of the suite.
   std::vector<std::string> left_out() const;
 
  private:

@@ -24,10 +24,10 @@ namespace {
 
 /// Warm-up takes at most a fifth of the timed iterations (core/measure/timing.hpp).
 constexpr double with_warm_up = 1.2;
-/// Ceilings are measured before the first and behind the last case at least.
+/// Ceilings are measured at least before the first and after the last case.
 constexpr int brackets = 2;
 
-/// The benchmarks with their cases, asked for in a folder of its own.
+/// The benchmarks with their cases; they list these in a temporary folder.
 std::vector<PlannedBenchmark> plan_cases(RunPlan plan) {
   prepare_parent();
   const Temporary scratch = make_scratch_folder();

@@ -28,7 +28,7 @@ Findings find_left_out(const RunResult& result) {
   return findings;
 }
 
-/// Rows of jobs whose hosts loaded several builds of one binary.
+/// Rows of jobs in which hosts loaded different builds of one binary.
 Findings find_mixed_hosts(const RunResult& result) {
   std::vector<std::string> mixed;  // by environment
   for (const ResultEnvironment& environment : result.environments)
@@ -48,15 +48,16 @@ Findings find_mixed_hosts(const RunResult& result) {
   return findings;
 }
 
-/// Published rows do not count, since they are from other machines.
+/// Published rows do not count, because they are from other machines.
 void add_measured(const Row& row, std::set<std::string>& ids) {
   if (row.is_ok() && !row.published) ids.insert(row.id);
 }
 
-/// The ids in `measured` without a result. `where` has a result. `absent_too`: absent rows count.
+/// The ids in `measured` without a result here. `where` has a result. `absent_too`: absent rows
+/// count, too.
 Findings find_lost(const RunResult& result, const std::set<std::string>& measured,
                    const std::string& where, bool absent_too) {
-  std::map<std::string, std::string> reasons;  // of rows that have no other status
+  std::map<std::string, std::string> reasons;  // of rows without any other status
   std::set<std::string> others;
   for (const Row& row : result.rows)
     if (row.status == "unsupported")
@@ -75,7 +76,7 @@ Findings find_lost(const RunResult& result, const std::set<std::string>& measure
   return findings;
 }
 
-/// The best sample of the rows of a kernel in the brackets, as done per second.
+/// The best sample of the rows of a kernel in the brackets, as a rate.
 std::optional<double> best_rate(const std::vector<Bracket>& brackets, const std::string& device,
                                 const char* kernel, const std::string& precision,
                                 std::optional<double> RowProblem::*amount) {

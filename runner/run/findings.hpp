@@ -1,5 +1,5 @@
 #pragma once
-// The findings of a finished run beside the states of its rows.
+// The findings on a finished run beside the states of its rows.
 
 #include <optional>
 #include <string>
@@ -20,9 +20,9 @@ struct Findings {
   void add(const Findings& more);
 };
 
-/// The cases that --walltime left out, the numbers that `baselines` have and the result lacks (both
-/// 6), and the ceilings compared with those of a site (a line for each; 4 if one is below the
-/// site's tolerance).
+/// The findings on a run: the cases that --walltime left out, and the numbers that `baselines` have
+/// and the result lacks (both 6); the ceilings compared with those of a site (a line for each; 4 if
+/// one is below the site's tolerance).
 Findings find_findings(const RunResult& result, const std::vector<Baseline>& baselines,
                        const std::optional<Site>& site);
 
@@ -32,12 +32,12 @@ ExitCode print_result(const RunResult& result, const std::vector<std::string>& b
                       const std::optional<Site>& site, const std::string& folder);
 
 /// The rows that were measured and have a result in `other`, but are `unsupported` or absent in
-/// `result` (6). Incorrect and failed rows are not included, since their status reports them.
-/// `where`: a name of `other`.
+/// `result` (6). Incorrect and failed rows are not included, because their status reports them.
+/// `where`: a name for `other`.
 Findings find_lost(const RunResult& result, const RunResult& other, const std::string& where);
 
-/// The cases whose launches ran with different software (6): a library or a plugin that was
-/// replaced during the run; and those whose hosts loaded different builds of one (6).
+/// Cases with different software in their launches, because a library or a plugin was replaced
+/// during the run (6); and cases whose hosts loaded different builds of a library or plugin (6).
 Findings find_mixed(const RunResult& result);
 
 }  // namespace assay

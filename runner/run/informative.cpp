@@ -8,7 +8,8 @@ namespace assay {
 
 std::vector<std::size_t> informative_order(const std::vector<Case>& cases) {
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> having;
-  std::vector<std::size_t> fresh(cases.size());  // settings of each that were not seen
+  std::vector<std::size_t> fresh(cases.size());  // number of settings of each case that were not
+                                                 // covered before
   for (std::size_t i = 0; i < cases.size(); ++i) {
     fresh[i] = cases[i].settings.size();
     for (const auto& setting : cases[i].settings) having[setting].push_back(i);

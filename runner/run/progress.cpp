@@ -36,7 +36,7 @@ std::string time_left(double seconds_so_far, int done, int remaining) {
 }
 
 std::string spread_text(double percent) {
-  // Beyond that, the half width of the interval is no error of the median.
+  // Beyond that, half the width of the interval is no useful error of the median.
   constexpr double most = 100;
   if (percent > most) return " (not steady)";
   return fmt::format(" (±{:.1f} %)", percent);
@@ -67,8 +67,8 @@ void Progress::row(const Row& row) {
   }
   const double spent = std::chrono::duration<double>(now - start_).count();
   const std::string left = time_left(spent, here_, total_ - done_);
-  // std::cerr escapes control characters, and with them colours: what comes from files is escaped
-  // here instead.
+  // std::cerr escapes control characters, and colours with them; so text from files is escaped here
+  // instead.
   std::clog << escape_controls(fmt::format("[{}{}/{}] {}  ", label_, done_, total_, row.id))
             << (word.empty() ? "" : add_colour(word, colour_))
             << escape_controls(fmt::format("{}{}{}\n", what, left.empty() ? "" : "  ", left))

@@ -29,14 +29,14 @@ class Progress {
   std::chrono::steady_clock::time_point start_, shown_at_;
 };
 
-/// " (±1.5 %)" behind a median, from half the width of its interval. Above 100 % it has no number:
-/// the samples were not steady.
+/// " (±1.5 %)" after a median, from half the width of its interval. Above 100 % there is no number,
+/// because the samples were not steady.
 std::string spread_text(double percent);
 
 /// "45 s", "3 min", "1.5 h".
 std::string rough_time(double seconds);
 
-/// "~3 min left" from the mean time of the cases done so far; "" before the first.
+/// "~3 min left", from the mean time of the cases done so far; "" before the first case.
 std::string time_left(double seconds_so_far, int done, int remaining);
 
 }  // namespace assay

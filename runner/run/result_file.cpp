@@ -38,7 +38,8 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
   const char* const none = settings.ceilings
                                ? "no ceiling was measured before or after the row"
                                : "ceilings were switched off (by the suite or --no-ceilings)";
-  // The environment of `assay run` itself is that of processes that died before they told theirs.
+  // Processes that died before they reported an environment get the environment of `assay run`
+  // itself.
   int own = -1;
   for (RecordedRow& recorded : record.rows) {
     Row& row = recorded.row;
@@ -67,7 +68,7 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
 
 void write_checked(const RunResult& result, const std::filesystem::path& file) {
   const json document = result;
-  // A file that breaks the public schema must not exist under the name of a result.
+  // A file that violates the public schema must not get the name of a result.
   if (const auto errors = schema_errors(document, "result", file.string()); !errors.empty())
     throw std::runtime_error(
         fmt::format("the result of this run violates its schema ({}). Its rows are kept in {}; "

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the result file of a run from its journal.
+// Creates the result file of a run from its journal.
 
 #include <filesystem>
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace assay {
 
-/// The result of a run: one environment for each process that reported one, and all rows, each with
-/// the index of its environment, its ceiling, and the number of the first of `baselines` that has a
-/// comparable one. InputError if the journal has no event "run". `left_out`: ids of the cases that
-/// did not run before the time limit; the result lists them.
+/// The result of a run: one environment for each process that reported one, and all rows. Each row
+/// has the index of its environment, its ceiling, and its number in the first of `baselines` that
+/// has a comparable one. InputError if the journal has no event "run". `left_out`: ids of the cases
+/// that did not run before the time limit; the result lists them.
 RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselines,
                           const std::vector<std::string>& left_out = {});
 
-/// Writes a result that passes the checks of read_result.
+/// Writes a result, after the checks of read_result.
 void write_checked(const RunResult& result, const std::filesystem::path& file);
 
 /// Writes make_run_result() of the record of `journal` to `file` and returns it. The document

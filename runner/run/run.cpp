@@ -30,7 +30,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The record of the run that --out holds already, which only --resume may continue.
+/// The record of the run in the folder of --out. Only --resume may continue that run.
 RunRecord read_earlier_record(const fs::path& folder, bool resume) {
   const fs::path file = folder / "journal.jsonl";
   std::error_code unknown;  // of a pipe, which reading refuses
@@ -54,16 +54,16 @@ void make_folder(const fs::path& folder, bool resume) {
   hold_folder(folder, resume ? patience_with_earlier : std::chrono::seconds(0));
 }
 
-/// Removes the folder that make_folder has made for a run that is refused, and those above it that
-/// were not there and hold nothing else.
+/// Removes the folder that make_folder has created for a run that is refused, and its parents that
+/// did not exist before and contain nothing else.
 void remove_made(const fs::path& folder, const std::vector<fs::path>& missing) {
   std::error_code stays;
-  if (fs::exists(folder / "journal.jsonl", stays)) return;  // never what another run has written
+  if (fs::exists(folder / "journal.jsonl", stays)) return;  // never the files of another run
   if (!missing.empty()) fs::remove_all(folder, stays);
   for (std::size_t i = 1; i < missing.size(); ++i) fs::remove(missing[i], stays);
 }
 
-/// `folder` and those above it that do not exist, the deepest first; empty if it exists.
+/// `folder` and its parents that do not exist, the deepest first; empty if `folder` exists.
 std::vector<fs::path> missing_folders(fs::path folder) {
   std::vector<fs::path> missing;
   std::error_code unknown;
@@ -72,25 +72,25 @@ std::vector<fs::path> missing_folders(fs::path folder) {
   return missing;
 }
 
-/// One plan on its way.
+/// One plan in progress.
 struct Side {
   explicit Side(RunPlan plan_of_side)
       : plan(std::move(plan_of_side)), missing(missing_folders(plan.campaign.folder)) {
     missing.insert(missing.end(), plan.new_folders.begin(), plan.new_folders.end());
   }
   RunPlan plan;
-  std::vector<fs::path> missing;  ///< folders that were made for it
+  std::vector<fs::path> missing;  ///< folders that were created for it
   std::vector<Baseline> baselines;
   std::unique_ptr<Campaign> campaign;
   CeilingPlan ceilings;
-  bool resumed = false;  ///< the journal has the beginning of an earlier session
+  bool resumed = false;  ///< the journal contains an earlier session
   RunHeader header;
   json environment;  ///< of this process
   RunRecord record;  ///< at the end
 };
 
-/// The record of the run. CaseError if the journal is not the one in which this run has begun: its
-/// rows would be those of another run.
+/// The record of the run. CaseError if the journal is not the one that this run has begun, because
+/// its rows would be those of another run.
 RunRecord own_record(const Side& side) {
   const fs::path file = side.plan.campaign.journal();
   RunRecord record = fs::exists(file) ? read_run(file) : RunRecord{};
@@ -127,8 +127,8 @@ void prepare(Side& side) {
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
 }
 
-/// The machine's ceilings, measured once for all sides: they are not the builds'. Every journal
-/// gets them, between the rows that they are next to.
+/// The machine's ceilings, measured once for all sides, because they do not depend on the builds.
+/// Every journal gets them, between the same rows.
 class Brackets {
  public:
   explicit Brackets(std::vector<Side>& sides)
@@ -171,7 +171,8 @@ void run_rounds(std::vector<Side>& sides) {
   const CampaignOptions& options = sides.front().plan.campaign;
   Brackets brackets(sides);
   brackets.measure();
-  // The order of the sides changes from launch to launch: the second of two finds a warmer machine.
+  // The order of the sides changes from launch to launch, because the second side finds a warmer
+  // machine.
   constexpr int place_of_sides = 1000;
   for (int launch = 0; launch < options.launches; ++launch) {
     if (launch > 0) brackets.measure_if_due();
@@ -185,8 +186,8 @@ void run_rounds(std::vector<Side>& sides) {
   brackets.measure();
 }
 
-/// True if the journal of a side may have a row, also one that does not count: of a process that
-/// wrote while it was being ended.
+/// True if the journal of a side may have a row, even one that does not count, because the process
+/// wrote it while it was being ended.
 bool has_rows(const Side& side) {
   const fs::path journal = side.plan.campaign.journal();
   if (!fs::exists(journal)) return false;
@@ -203,7 +204,7 @@ bool has_rows(const Side& side) {
 UnfinishedRun make_unfinished(const std::vector<Side>& sides, const std::string& why) {
   const std::string folder = sides.front().plan.campaign.folder.string();
   if (std::ranges::none_of(sides, has_rows)) {
-    // The same command starts anew: nothing of this run is left in its way.
+    // The same command will start anew, so nothing of this run is left behind.
     std::error_code stays;
     for (auto side = sides.rbegin(); side != sides.rend(); ++side) {
       fs::remove(side->plan.campaign.journal(), stays);
@@ -222,7 +223,7 @@ void require_schema(const std::string& name) { schema_errors(json::object(), nam
 }  // namespace
 
 std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans) {
-  // The schemas for writing the result at the end must be there before anything is timed.
+  // The schemas for writing the result must be available before anything is timed.
   for (const char* schema : {"result", "journal"}) require_schema(schema);
   std::vector<Side> sides;
   sides.reserve(plans.size());
@@ -239,9 +240,10 @@ std::vector<RunResult> run_side_by_side(std::vector<RunPlan> plans) {
         remove_made(side->plan.campaign.folder, side->missing);
       throw;
     }
-    // It waits until every side is known to be possible: a refused run leaves nothing behind.
+    // Done only after every side is known to be possible, so that a refused run leaves nothing
+    // behind.
     for (std::size_t i = 1; i < sides.size(); ++i)
-      sides[i].header.id += fmt::format("-{}", i);  // begun in one second by one process
+      sides[i].header.id += fmt::format("-{}", i);  // one process begins them in the same second
     for (Side& side : sides) {
       prepare_folder_of_run(side.plan.campaign.folder);
       Journal(side.plan.campaign.journal())
@@ -285,13 +287,13 @@ std::vector<RunResult> run_again(std::vector<RepeatedSide> sides, int launches,
     plan.campaign.launches = launches;
     plan.campaign.label = side.name + " ";
     plan.ids = std::move(side.ids);
-    plan.filter.clear();  // the ids say it all
+    plan.filter.clear();  // the ids already select the cases
     plan.baselines.clear();
-    // Never taken from an earlier call with this folder.
+    // Never adopted from an earlier call with this folder.
     plan.given_flags = {"cases", "launches", "filter", "baseline", "no-ceilings"};
     plan.command = command;
     plan.resume = true;
-    plan.ceilings = false;  // a verdict is about times
+    plan.ceilings = false;  // the verdicts are about times
     plans.push_back(std::move(plan));
   }
   return run_side_by_side(std::move(plans));

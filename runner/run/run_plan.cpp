@@ -52,7 +52,7 @@ RunHeader make_plan_header(const RunPlan& plan) {
                        .ceilings = plan.ceilings,
                        .timeout = plan.campaign.timeout.count()};
   for (const Processes& group : plan.processes)
-    // One number of ranks alone stands in the launcher's words.
+    // A mere number of ranks is in the launcher's words.
     if (plan.processes.size() > 1 || !group.shape.is_number_alone())
       settings.shapes.push_back(group.shape);
   if (plan.site) {
@@ -81,7 +81,7 @@ void read_into(RunPlan& plan, const fs::path& suite_file) {
   plan.campaign.suite_hash = plan.suite_hash;
 }
 
-/// The words that tell a benchmark the scale and the allocator of its cases.
+/// The flags that give a benchmark the scale and the allocator of its cases.
 std::vector<std::string> words_of_cases(const RunPlan& plan) {
   std::vector<std::string> words;
   if (!plan.scale.empty()) words.insert(words.end(), {"--scale", plan.scale});
@@ -89,8 +89,8 @@ std::vector<std::string> words_of_cases(const RunPlan& plan) {
   return words;
 }
 
-/// Adopts what a header says of how the run was made, but not what was executed: a file never
-/// chooses that.
+/// Adopts from a header how the run was made, but not which programs were executed: a file never
+/// chooses these.
 void adopt(RunPlan& plan, const RunHeader& header) {
   const auto open = [&](const std::string& flag) { return !plan.given_flags.contains(flag); };
   const RunSettings settings = header.settings.value_or(RunSettings{});
@@ -110,8 +110,8 @@ void adopt(RunPlan& plan, const RunHeader& header) {
                                                            : plan.campaign.timeout.count());
 }
 
-/// InputError if the file names other programs or another launcher than the caller has chosen: the
-/// file may be anybody's.
+/// InputError if the file names other programs or another launcher than the caller has chosen,
+/// because anybody may have written the file.
 void expect_as_chosen(const RunHeader& run, const RunPlan& plan, const AllowedPrograms& chosen) {
   const fs::path programs = run.settings->programs;
   std::error_code missing;
@@ -162,7 +162,7 @@ RunPlan plan_of_result(const RunResult& result, const AllowedPrograms& chosen) {
         plan.campaign.suite_file.string(), json(run.id).dump()));
   plan.programs =
       chosen.programs.empty() ? executable_folder() : find_executable_folder(chosen.programs);
-  // Shapes are numbers, which the file may say; the command is the caller's.
+  // Shapes are numbers, which the file may choose; the caller chooses the command.
   const std::vector<ProcessShape> shapes =
       settings.shapes.empty() ? plan.suite_settings.launch.shapes
                               : json(settings.shapes).get<std::vector<ProcessShape>>();
@@ -187,7 +187,7 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
   for (std::string& word : words_of_cases(plan)) plan.campaign.handed_on.push_back(std::move(word));
   const SuiteSettings::Timing& timing = plan.suite_settings.timing;
   const double max_time = plan.timing.max_time.value_or(timing.max_time);
-  // Set-up and verification take their time too: a slow case must not be taken for a hanging one.
+  // Set-up and verification take time, too, and a slow case must not be taken for a hanging one.
   const double burn = plan.timing.burn.value_or(0);
   const double enough = timing.timeout.value_or(std::max(60.0, 20 * max_time)) + 2 * burn;
   plan.campaign.timeout = std::chrono::duration<double>(timeout.value_or(enough));
@@ -200,7 +200,8 @@ RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>&
   header.started = utc_now();
   for (const PlannedBenchmark& benchmark : benchmarks)
     header.case_hashes[benchmark.place()] = benchmark.cases_hash;
-  // The settings have what was given beside the suite; its own timing makes the rows as well.
+  // The settings contain the flags beside the suite. The suite's own timing is recorded as well,
+  // because it also determines the rows.
   if (const auto timing = plan.suite.find("timing"); timing != plan.suite.end())
     timing->get_to(header.suite_timing.emplace());
   return header;
@@ -249,7 +250,7 @@ void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& bench
 
 namespace {
 
-/// The first three differences of two trees of an environment. `name`: of both.
+/// The first three differences between two trees of an environment. `name`: that of both trees.
 std::string tree_differences(const std::string& name, const json& before, const json& now) {
   std::vector<std::string> differences;
   for (const json& step : json::diff(before, now)) {
@@ -287,7 +288,8 @@ void check_machine(const RunPlan& plan, const ResultEnvironment& environment,
 
 namespace {
 
-/// True if several ranks run the case together: the settings of any other have one or none.
+/// True if several ranks run the case together. The settings of other cases have no such number, or
+/// 1.
 bool is_joint(const Case& benchmark_case) {
   for (const char* name : {"ranks", "nodes"})
     if (const auto count = benchmark_case.settings.find(name);
@@ -303,7 +305,8 @@ std::vector<PlannedBenchmark> plan_benchmarks(const RunPlan& plan) {
   const std::set<std::string> chosen(plan.ids.begin(), plan.ids.end());
   std::vector<PlannedBenchmark> benchmarks;
   std::vector<std::string> all;
-  std::set<std::string> planned;  // a case of one process is the same in every shape
+  std::set<std::string> planned;  // to plan a case of one process only once, because it is the same
+                                  // in every shape
   for (const Processes& group : plan.processes)
     for (const std::string& name : suite_benchmarks(plan.suite)) {
       PlannedBenchmark benchmark{.name = name,

@@ -21,7 +21,7 @@ struct RunPlan {
   SuiteSettings suite_settings;  ///< of `suite`
   std::string suite_name, suite_hash;
   CampaignOptions campaign;
-  std::vector<Processes> processes;  ///< one for each shape of process group; set_processes
+  std::vector<Processes> processes;  ///< one for each shape of process group; set by set_processes
   RunTiming timing{};                ///< of the command line; the suite sets the others
   std::vector<std::string> baselines;
   std::optional<Site> site{};      ///< of --site
@@ -32,12 +32,12 @@ struct RunPlan {
   std::filesystem::path programs;  ///< folder of the benchmarks' executables
   std::string command;             ///< the command line, for the record
   std::set<std::string>
-      given_flags;  ///< flags of the command line, which recall() does not replace
+      given_flags;  ///< flags of the command line; recall() does not replace their values
   /// Folders that were created for this run, the deepest first. They are removed if the run is
   /// refused.
   std::vector<std::filesystem::path> new_folders{};
   bool ceilings = true;  ///< measure the machine's ceilings around the cases
-  bool joint = false;    ///< only cases that one process alone does not have
+  bool joint = false;    ///< only cases that need more than one process
   bool resume = false;
   bool allow_mixed = false;  ///< resume even if hardware or software differ
 };
@@ -51,9 +51,9 @@ struct AllowedPrograms {
   std::string advice{"name their build"};  ///< for messages: how a user allows other programs
   std::optional<std::string> launcher{};   ///< as --launcher; empty: the default for the suite
 };
-/// A plan that repeats the run of a result on this machine; its folder is not set. Programs and
-/// launcher are the caller's. InputError if the result was not written by `assay run`, or was made
-/// with another launcher or other programs.
+/// A plan that repeats the run of a result on this machine; its folder is not set. The caller
+/// chooses programs and launcher. InputError if the result was not written by `assay run`, or was
+/// made with another launcher or other programs.
 RunPlan plan_of_result(const RunResult& result, const AllowedPrograms& chosen = {});
 
 /// Sets how the processes of the plan are started.
@@ -66,8 +66,8 @@ void set_timing(RunPlan& plan, std::optional<double> timeout);
 
 /// The header of a run that begins now.
 RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks);
-/// Adopts the settings of the interrupted run that the command line does not give. The launcher is
-/// not adopted, since no file may choose what is executed.
+/// Adopts the settings of the interrupted run that the command line does not give. It does not
+/// adopt the launcher, because no file may choose what is executed.
 void recall(RunPlan& plan, const RunRecord& earlier);
 /// The finished cases of the interrupted run. InputError, naming the difference, if it is another
 /// run.
@@ -77,8 +77,8 @@ void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& bench
                  const RunRecord& earlier);
 /// InputError if hardware or software differ from those of the interrupted run, unless
 /// plan.allow_mixed: a result must not mix two machines, or one machine before and after an update.
-/// Compares the environments of the `assay run` processes, since those of benchmarks also contain
-/// what their plugins load.
+/// Compares the environments of the `assay run` processes, because those of benchmarks also contain
+/// the libraries of their plugins.
 void check_machine(const RunPlan& plan, const ResultEnvironment& environment,
                    const RunRecord& earlier);
 

@@ -56,7 +56,7 @@ namespace {
 
 std::string read_kind(const json& event) { return event.value("event", ""); }
 
-/// Makes the record, event by event.
+/// Builds the record, event by event.
 class Recorder {
  public:
   explicit Recorder(const std::vector<json>& events) {
@@ -109,7 +109,7 @@ class Recorder {
 
   bool is_in_time(const RunEvent& event) {
     const auto left = in_time_.find(event.process());
-    // `assay run` itself writes a timeout, with the number of the process.
+    // `assay run` itself writes the row of a timeout, with the number of the process.
     if (left == in_time_.end() || event.row->status == "timeout") return true;
     if (left->second == 0) return false;
     --left->second;
@@ -142,8 +142,8 @@ RunRecord make_record(const std::vector<json>& events) {
 
 namespace {
 
-/// Checks events as parts of a result document: a result file is made of them, so that nothing can
-/// pass here that a reader of the result would refuse.
+/// Checks events as parts of a result document. A result file is made of them, so no event may pass
+/// here that a reader of the result would refuse.
 class EventCheck {
  public:
   explicit EventCheck(std::string file)
@@ -160,7 +160,7 @@ class EventCheck {
     line_ = line;
     refuse_first(schema_errors(event, "journal", ""), "", "");
     const std::string kind = read_kind(event);
-    // The build of --against may be a newer one, whose rows have more fields.
+    // The build of --against may be newer, and its rows may have more fields.
     if (kind == "launch") result_["schema"] = event.value("schema", result_schema);
     if (event.contains("environment"))
       check_at("/environments/0", event["environment"], "/environment");
@@ -170,7 +170,7 @@ class EventCheck {
       run.update(event);
       check_at("/run", run, "");
       result_["run"] = before;
-      // Rows are those of the version of Assay that began the run.
+      // Rows belong to the version of Assay that began the run.
       if (kind == "run") result_["run"]["statistics"] = RunHeader(event).statistics;
     }
     if (kind == "bracket") {
@@ -202,7 +202,7 @@ class EventCheck {
     if (!errors.empty()) refuse(errors.front(), place, instead);
   }
 
-  /// `what` begins with " at /POINTER": the pointer is reported as it is in the line.
+  /// `what` begins with " at /POINTER"; the message has the pointer within the line.
   [[noreturn]] void refuse(std::string what, const std::string& place,
                            const std::string& instead) const {
     const std::string begin = " at " + place;
@@ -249,7 +249,8 @@ std::vector<json> JournalFollower::poll() {
   std::vector<json> events;
   std::size_t start = 0;
   for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
-    // A line torn by a death is no event; read_journal judges the whole file at the end.
+    // An incomplete line, left by a process that died, is no event; read_journal judges the whole
+    // file at the end.
     json event = journal_event(std::string_view(text).substr(start, end - start));
     if (!event.is_discarded()) events.push_back(std::move(event));
   }

@@ -1,6 +1,5 @@
 #pragma once
-// The content of the journal of a run (core/result/journal.hpp). Its events are read and written
-// here.
+// The content of the journal of a run (core/result/journal.hpp): reads and writes its events.
 
 #include <compare>
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace assay {
 
-/// A process of a run: the one that wrote an event or a row.
+/// A process of a run, identified in events and rows.
 struct ProcessKey {
   std::string benchmark{};
   std::int64_t launch = 0, attempt = 0;
@@ -43,8 +42,8 @@ RunEvent row_event(Row row);
 /// The event "given_up": the process was abandoned when it had written `rows` rows.
 RunEvent make_abandoned_event(const ProcessKey& process, std::size_t rows);
 
-/// A row, and the indices of the brackets that were measured before and after it in its session: a
-/// measurement before an interruption says nothing of the machine after it.
+/// A row, and the indices of the brackets that were measured before and after it in its session. A
+/// measurement before an interruption tells nothing about the machine after it.
 struct RecordedRow {
   Row row{};
   std::vector<std::size_t> brackets{};
@@ -67,15 +66,15 @@ struct RunRecord {
   std::vector<Session> sessions{};
   std::vector<Process> processes{};        ///< in the order of their starts
   std::vector<nlohmann::json> brackets{};  ///< as in the result's run.bracket
-  /// The rows that stand in the result. The first row of each case in a launch counts, and each
-  /// later one if all before it failed or were unsupported, and a resumed run has tried again.
+  /// The rows in the result. The first row of each case in a launch counts. A later row counts if
+  /// all earlier ones failed or were unsupported, and a resumed run has tried again.
   std::vector<RecordedRow> rows{};
 };
 
-/// The content of these events. Rows that a process wrote after it was abandoned do not count: a
-/// process that is being terminated may still write rows. The position of its event "given_up" does
-/// not matter: it is written when the process is dead, since a stopped process may hold the
-/// journal's lock.
+/// The content of these events. Rows that a process wrote after it was abandoned do not count,
+/// because a process that is being terminated may still write rows. The position of its event
+/// "given_up" does not matter: the event is written when the process is dead, because a stopped
+/// process may hold the journal's lock.
 RunRecord make_record(const std::vector<nlohmann::json>& events);
 
 /// Reads the journal of a run. InputError with file, line, JSON pointer, found and expected value,
@@ -91,8 +90,7 @@ class JournalFollower {
  public:
   /// Starts at the present end of the file.
   explicit JournalFollower(std::filesystem::path file);
-  /// The events appended since the last call. A line that is not complete yet is returned by a
-  /// later call.
+  /// The events appended since the last call. An incomplete line is returned by a later call.
   std::vector<nlohmann::json> poll();
 
  private:

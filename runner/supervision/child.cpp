@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The signals of wait_for_signal(). A signal that was ignored at our start (nohup, a shell's
-/// background job) stays ignored: blocking it would make it pending, and so would undo that.
+/// The signals of wait_for_signal(). A signal that was ignored when this process started (nohup, a
+/// shell's background job) stays ignored. Blocking it would make it pending, and so undo that.
 const sigset_t& watched_signals() {
   static const sigset_t set = [] {
     sigset_t all;
@@ -51,21 +51,21 @@ ProcessEnd decode_status(int status) {
   return {false, WEXITSTATUS(status)};
 }
 
-/// This code runs between fork and exec: async-signal-safe calls only. Reports errno through
-/// `report` if exec fails.
+/// This code runs between fork and exec, so it makes only async-signal-safe calls. Reports errno
+/// through `report` if exec fails.
 [[noreturn]] void become(char* const* arguments, int out, int err, int report, pid_t parent) {
   setpgid(0, 0);
-  // If the parent dies, so does the child: no benchmark may continue unwatched beside the next run.
-  // The parent may have died before this call took effect; then our parent is another process
-  // already.
+  // If the parent dies, the child dies, too: no benchmark may continue unwatched beside the next
+  // run. The parent may have died before this call took effect; the child's parent is then another
+  // process.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
-  // SIGXFSZ stays ignored: a journal that meets the file size limit gives an error that can be
-  // told, not a signal.
+  // SIGXFSZ stays ignored, so that a journal at the file size limit gives an error that can be
+  // reported, instead of a signal.
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
@@ -77,11 +77,12 @@ ProcessEnd decode_status(int status) {
 }
 
 FileDescriptor open_log(const fs::path& file) {
-  // A new file: an earlier one may be a link to somebody's data. A pipe or a device is written.
+  // Creates a new file, because an earlier one may be a link to other data. Pipes and devices are
+  // written as they are.
   std::error_code missing;
   const auto type = fs::symlink_status(file, missing).type();
   if (type == fs::file_type::regular || type == fs::file_type::symlink) unlink(file.c_str());
-  // O_APPEND: what is written after limit_log has cut the file goes to its new end.
+  // O_APPEND: output after limit_log has cut the file goes to its new end.
   const int number =
       open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (number < 0)
@@ -90,14 +91,13 @@ FileDescriptor open_log(const fs::path& file) {
   return FileDescriptor(number);
 }
 
-/// Frees the middle of a log that has become too long: how it began and the last words stay. While
-/// its process runs the file keeps its length and gets a hole, so that nothing that is said
-/// meanwhile is lost; where the file system has no holes, and when the process is over, the middle
-/// is cut out.
+/// Removes the middle of a log that has become too long; its beginning and end stay. While its
+/// process runs, the file keeps its length and gets a hole, so that no output is lost meanwhile. If
+/// the file system has no holes, or when the process has ended, the middle is cut out.
 void limit_log(const fs::path& file, bool over) {
   struct stat state {};
   constexpr long block = 512;  // the unit of st_blocks
-  // One that the command was given as a pipe or a device is nobody's disk.
+  // A pipe or a device that was given as the log takes no disk space.
   if (stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode) ||
       state.st_size <= most_log_bytes || (!over && state.st_blocks * block <= most_log_bytes))
     return;
@@ -118,13 +118,13 @@ void limit_log(const fs::path& file, bool over) {
   }
 }
 
-/// The processes of all that are not over.
+/// The processes of all children that have not ended.
 std::set<pid_t>& watched_children() {
   static std::set<pid_t> all;
   return all;
 }
 
-/// Direct children of this process as the kernel lists them (empty where it does not).
+/// Direct children of this process, as the kernel lists them (empty if it does not).
 std::vector<pid_t> children() {
   std::vector<pid_t> all;
   std::error_code missing;
@@ -135,7 +135,7 @@ std::vector<pid_t> children() {
   return all;
 }
 
-/// Processes that nobody watches any more: a child that is over has left them to us.
+/// Processes without a watcher: this process has adopted them from a child that has ended.
 std::vector<pid_t> orphans() {
   std::vector<pid_t> all = children();
   std::erase_if(all, [](pid_t pid) { return watched_children().contains(pid); });
@@ -152,7 +152,7 @@ std::string ProcessEnd::text() const {
 void prepare_parent() {
   sigprocmask(SIG_BLOCK, &watched_signals(), nullptr);
   signal(SIGXFSZ, SIG_IGN);  // a full file becomes an error of write()
-  survive_leaving_reader();  // a closed terminal must not lose a run
+  survive_leaving_reader();  // closing the terminal must not lose a run
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -191,7 +191,7 @@ Child::Child(const std::vector<std::string>& command, const fs::path& out, const
                     command.front(), std::strerror(error)));
   }
   watched_children().insert(pid_);
-  setpgid(pid_, pid_);  // both sides do it: whoever comes first
+  setpgid(pid_, pid_);  // both sides do it, because either may run first
 }
 
 Child::~Child() {
@@ -225,8 +225,8 @@ ProcessEnd Child::kill(std::chrono::milliseconds grace) {
     ended_ = decode_status(status);
   }
   for (const fs::path& log : logs_) limit_log(log, true);
-  // Processes that had left the group (ranks of a launcher) are ours by now, since we adopt
-  // orphans.
+  // This process adopts orphans, so processes that had left the group (ranks of a launcher) are its
+  // children now.
   watched_children().erase(pid_);
   for (auto left = orphans(); !left.empty(); left = orphans())
     for (const pid_t orphan : left) {
@@ -250,7 +250,7 @@ std::string log_of_case(const fs::path& file) {
 
 std::string read_tail(const fs::path& file, std::size_t bytes) {
   std::string text;
-  // A message that a rank was ended with its job does not say why the job was.
+  // The message that a rank was ended with its job does not tell why the job ended.
   for (const std::string& said : split(log_of_case(file), '\n'))
     if (!said.ends_with(ended_by_signal)) text += said + "\n";
   if (!text.empty()) text.pop_back();
@@ -260,8 +260,8 @@ std::string read_tail(const fs::path& file, std::size_t bytes) {
     text.erase(0,
                text.find_first_of(" \n") == std::string::npos ? 0 : text.find_first_of(" \n") + 1);
   }
-  // Reasons go into JSON: anything but printable ASCII (a cut UTF-8 sequence, colours) would break
-  // the row.
+  // Reasons go into JSON, where characters other than printable ASCII (a cut UTF-8 sequence,
+  // colours) would break the row.
   std::string line;
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);

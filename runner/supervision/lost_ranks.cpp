@@ -14,7 +14,7 @@ namespace assay {
 
 namespace {
 
-/// The rank that a line is of, or -1. Launchers may put words of their own before it.
+/// The rank that a line belongs to, or -1. Launchers may put words before it.
 int reporting_rank(const std::string& line, const std::vector<std::string>& hosts) {
   for (std::size_t at = line.find("rank "); at != std::string::npos;
        at = line.find("rank ", at + 1)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Opens a plugin in a child process, so that a plugin that aborts or hangs while it starts spoils
+// Opens a plugin in a child process, so that a plugin that aborts or hangs at its start affects
 // only its own line of `assay list`.
 
 #include <chrono>
@@ -15,7 +15,7 @@ inline constexpr std::chrono::seconds plugin_start_limit{10};
 
 struct PluginProbe {
   PluginStatus status;
-  nlohmann::json software = nlohmann::json::object();  ///< versions, where it is available
+  nlohmann::json software = nlohmann::json::object();  ///< versions, if it is available
 };
 
 /// Opens the plugin in a child process, which is killed after `limit`. The output of the plugin is

@@ -20,10 +20,10 @@ namespace assay {
 
 ProcessEntry process_at(pid_t number) {
   const std::string text = readable_text(fmt::format("/proc/{}/stat", number));
-  const std::size_t name_end = text.rfind(") ");  // a name may have blanks and parentheses
+  const std::size_t name_end = text.rfind(") ");  // the name may contain blanks and parentheses
   if (name_end == std::string::npos) return {};
   const std::vector<std::string> fields = split(text.substr(name_end + 2), ' ');
-  constexpr std::size_t start = 19;  // field 22 of all, of which two come before
+  constexpr std::size_t start = 19;  // field 22 of all; two fields precede the split text
   if (fields.size() <= start || fields[0].empty()) return {};
   return {parse_number<pid_t>(fields[1]).value_or(0), fields[0][0], fields[start]};
 }

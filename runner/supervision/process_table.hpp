@@ -1,5 +1,5 @@
 #pragma once
-// The processes of this host, as /proc shows them, those of a job among them.
+// The processes of this host in /proc, and those of a job among them.
 
 #include <sys/types.h>
 
@@ -17,7 +17,7 @@ struct ProcessEntry {
   std::string start{};  ///< clock ticks since the boot; "" if there is no such process
 };
 ProcessEntry process_at(pid_t number);
-/// Every process that can be seen, by its number.
+/// All visible processes, by number.
 std::map<pid_t, ProcessEntry> visible_processes();
 
 /// The content of a file; "" if it cannot be read.
@@ -36,12 +36,12 @@ struct StoppedProcess {
 /// The process ids of the descendants of this process.
 std::vector<int> descendants();
 
-/// The stopped processes of this host that are descendants of this process or, if `word` is not
-/// empty, that have `word` as an argument of their command.
+/// The stopped processes of this host that are descendants of this process. If `word` is not empty:
+/// those that have `word` as an argument of their command.
 std::vector<StoppedProcess> find_stopped_here(const std::string& word = "");
 
 /// The command that starts `assay stopped` beside the running job. srun gets a flag to overlap with
-/// the job, since it would otherwise wait for its end.
+/// the job, because it would otherwise wait for the job's end.
 std::vector<std::string> asking(std::vector<std::string> launcher,
                                 const std::filesystem::path& assay, const std::string& word);
 
@@ -60,18 +60,18 @@ std::vector<StoppedProcess> find_stopped_anywhere(const std::vector<std::string>
 std::string to_text(std::vector<StoppedProcess> stopped,
                     const std::vector<std::string>& rank_hosts);
 
-/// MPI libraries remove their segments themselves, unless their processes are killed. Removed is
-/// only a segment of this host that did not exist before the job, was mapped by a process of the
-/// job, and is mapped by no process after the end of the job.
+/// Removes segments that MPI libraries have left. They remove their segments themselves, unless
+/// their processes are killed. A segment of this host is removed only if it did not exist before
+/// the job, was mapped by a process of the job, and is mapped by no process after the end of the
+/// job.
 class LeftSegments final {
  public:
-  /// Construct it before the job is started.
+  /// Create it before the job is started.
   LeftSegments();
   /// Records the segments that the descendants of this process have mapped. Call it before these
   /// are killed.
   void look();
-  /// Removes the segments that are left, and returns their names. Call it when the processes are
-  /// dead.
+  /// Removes the remaining segments, and returns their names. Call it when the processes are dead.
   std::vector<std::string> remove() const;
 
  private:

@@ -38,7 +38,7 @@ std::string boot_here() {
   return boot.substr(0, boot.find('\n'));
 }
 
-/// Numbers of processes mean nothing in another container.
+/// Process ids mean nothing in another container.
 std::string process_namespace_here() {
   std::error_code unknown;
   return fs::read_symlink("/proc/self/ns/pid", unknown).string();
@@ -54,7 +54,7 @@ std::string holder_here() {
 
 bool has_ended(const std::string& holder) {
   std::istringstream stream(holder);
-  // Other than twelve if a part is unknown or not yet written.
+  // The number differs from twelve if a part is unknown or not yet written.
   const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
   if (!holder.ends_with('\n') || words.size() != 12 || words[3] != host_here() ||
       words[7] != boot_here() || words[9] != process_namespace_here())
@@ -83,8 +83,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// True if the file, which there must not be yet, was created: who does so is decided without
-/// locks, too.
+/// True if the file did not exist and was created: this decides who wins even without locks.
 bool creates(const fs::path& file) {
   const FileDescriptor created(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (created.number() < 0 && errno != EEXIST)
@@ -101,8 +100,8 @@ bool holds_by(const fs::path& file) {
   return true;
 }
 
-/// Takes the place of a process that was killed. Only one of several runs that find its file may
-/// take over: the others could remove what that one has written.
+/// Takes over the file of a process that was killed. If several runs find the file, only one may
+/// take it over, because the others could remove the file of the winner.
 bool takes_over(const fs::path& file) {
   const fs::path next = file.parent_path() / collecting::next_holder_name;
   if (!creates(next)) return false;
@@ -111,7 +110,7 @@ bool takes_over(const fs::path& file) {
   return collecting::has_ended(readable_text(file)) && fs::remove(file, stays) && holds_by(file);
 }
 
-/// True if this process is the one that the file names. `fault` says which one is otherwise.
+/// True if the file names this process. Otherwise `fault` says which one it names.
 bool gets_file(const fs::path& file, std::string& fault) {
   if (holds_by(file)) return true;
   const std::string holder = readable_text(file);
@@ -123,7 +122,7 @@ bool gets_file(const fs::path& file, std::string& fault) {
   return false;
 }
 
-/// True if the folder is got. `fault`: who else may have it, where there are no locks.
+/// True if this process gets the folder. `fault`: who else may have it, if there are no locks.
 bool gets_folder(int descriptor, const fs::path& folder, const LockFile& lock, std::string& fault) {
   if (lock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;

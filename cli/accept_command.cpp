@@ -43,7 +43,7 @@ int accept(const Arguments& arguments) {
                       ? make_csv({{"node", "verdict", "speedup", "score", "rows_missing", "reason"},
                                   document["nodes"]})
                       : render_acceptance(acceptance, format == "markdown"));
-  if (arguments.contains("out")) {  // the verdict is wanted on the terminal all the same
+  if (arguments.contains("out")) {  // the terminal gets the verdict all the same
     const std::string text = render_acceptance(acceptance, false);
     std::cerr << "assay accept: " << text.substr(0, text.find('\n')) << std::endl;
   }

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// The commands, whose tables take the width of the terminal, but for those in files (--out FILE)
+/// The commands. Their tables take the width of the terminal, except those in files (--out FILE)
 /// and in formats for programs.
 std::vector<assay::Command> commands_for_terminal() {
   std::vector<assay::Command> commands = assay::all_commands();

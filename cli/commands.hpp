@@ -1,5 +1,5 @@
 #pragma once
-// The subcommands of `assay`, one file <name>_command.cpp each, with a function `Command
+// The subcommands of `assay`. Each has a file <name>_command.cpp with a function `Command
 // <name>_command()`; the build collects them. They read and write result files; no benchmark is
 // linked in.
 

@@ -27,13 +27,13 @@ const std::vector<std::string> variations = {"software", "hardware", "precision"
                                              "nothing"};
 const std::vector<std::string> comparison_formats = {"terminal", "markdown", "latex", "csv",
                                                      "json"};
-/// The sides: folders of fresh launches, and words in their progress lines.
+/// The names of the sides, for folders of fresh launches and for progress lines.
 const std::vector<std::string> side_names = {"base", "new"};
 
 /// The options that choose the rows of the sides.
 struct Choice {
   Variation vary{};
-  std::vector<Selection> selections{};  ///< of base and of new, where both are in one result
+  std::vector<Selection> selections{};  ///< rows of base and of new, if both are in one result
   std::vector<std::string> filter{};
 };
 
@@ -41,7 +41,7 @@ Results read_rows(const std::string& name, const std::vector<std::string>& filte
   return filter_rows(load_results({name}, keep_for_comparison), filter);
 }
 
-/// Makes side 0 (base) or 1 (new) of these results.
+/// Creates side 0 (base) or 1 (new) from these results.
 Side make_side(const std::string& name, Results results, const Choice& choice, std::size_t side) {
   if (choice.selections.empty()) return {name, std::move(results), choice.vary};
   const Selection& selection = choice.selections[side];
@@ -49,8 +49,8 @@ Side make_side(const std::string& name, Results results, const Choice& choice, s
           select_rows(std::move(results), selection), choice.vary};
 }
 
-/// Reads both sides, each in a thread of its own: reading and checking the files takes most of the
-/// time.
+/// Reads both sides, each in its own thread, because reading and checking the files takes most of
+/// the time.
 std::vector<Side> read_sides(const std::string& base, const std::string& updated,
                              const Choice& choice) {
   std::vector<std::future<Side>> reading;
@@ -63,7 +63,7 @@ std::vector<Side> read_sides(const std::string& base, const std::string& updated
   return sides;
 }
 
-/// The two sides of one result, whose rows --base and --new choose; completes `choice`.
+/// The two sides of one result: --base and --new choose their rows. Completes `choice`.
 std::vector<Side> read_one_result(const Arguments& arguments, Choice& choice) {
   const std::string name = *read_value(arguments, "BASE");
   for (const char* flag : {"base", "new"})
@@ -76,7 +76,7 @@ std::vector<Side> read_one_result(const Arguments& arguments, Choice& choice) {
   return sides;
 }
 
-/// The programs and the launcher that the caller gives for a side.
+/// The programs and the launcher that the caller allows for a side.
 AllowedPrograms choose_executables(const Arguments& arguments, const std::string& flag) {
   AllowedPrograms chosen;
   chosen.advice = "name their build with --" + flag;
@@ -85,8 +85,8 @@ AllowedPrograms choose_executables(const Arguments& arguments, const std::string
   return chosen;
 }
 
-/// Runs the flagged rows of both sides again with the settings of their runs, the sides
-/// interleaved; the results are in `folder`.
+/// Runs the flagged rows of both sides again with the settings of their runs, interleaving the
+/// sides; the results are in `folder`.
 std::vector<Side> launch_flagged(const Comparison& comparison, const std::vector<Side>& sides,
                                  const Variation& vary, const std::string& folder,
                                  const Arguments& arguments) {
@@ -130,8 +130,8 @@ void check_files(const Arguments& arguments) {
           "--{} has no effect without --confirm (nothing is executed). Give both.", flag));
 }
 
-/// The command line, quoted for a shell, with more values of --base and --new; then without files
-/// and launches of its own.
+/// The command line, quoted for a shell, with additional values of --base and --new. It omits the
+/// flags for files and launches that belong to one command.
 std::string make_command(const Arguments& arguments, const MorePairs& more = {}) {
   constexpr std::string_view of_one_command[] = {"confirm", "flagged",    "out",
                                                  "junit",   "fresh-base", "fresh-new"};
@@ -171,7 +171,7 @@ void check_fresh_flags(const Arguments& arguments) {
         "Give either.");
 }
 
-/// The sides of two results and --vary, or those of one result and --base and --new.
+/// The sides: two results and --vary, or one result and --base and --new.
 void check_sides(const Arguments& arguments) {
   const bool chosen = arguments.contains("base") || arguments.contains("new");
   if (arguments.contains("base") != arguments.contains("new"))
@@ -201,8 +201,8 @@ void write_flagged(const std::string& file, const Comparison& comparison,
   write_json(file, ids);
 }
 
-/// Says on stderr why the comparison has no rows, and what to do about fields that differ. No value
-/// of --vary allows other settings of a run.
+/// Reports on stderr why the comparison has no rows, and what to do about fields that differ. No
+/// value of --vary permits other settings of a run.
 void explain_no_rows(const Comparison& comparison, bool one_result) {
   const std::string &base = comparison.base.name, &updated = comparison.updated.name;
   const std::vector<Mismatch>& mismatches = comparison.mismatches;
@@ -225,7 +225,8 @@ void explain_no_rows(const Comparison& comparison, bool one_result) {
                    : "State with --vary what is meant to differ, or use --allow-mismatch.");
 }
 
-/// Says on stderr which sides would pair more rows: other parameters may differ between them, too.
+/// Reports on stderr which sides would pair more rows, if other parameters may differ between them,
+/// too.
 void suggest_more_pairs(const Arguments& arguments, const std::vector<Side>& sides,
                         const Comparison& comparison, const Variation& vary) {
   const std::vector<MorePairs> pairs = find_more_pairs(sides[0], sides[1], vary);

@@ -16,7 +16,7 @@ namespace assay {
 
 namespace {
 
-/// The names of --nodes and --node-file, else those in the node lists of the folders.
+/// The names in --nodes and --node-file, else those in the node lists of the folders.
 std::vector<std::string> list_expected_nodes(const Arguments& arguments,
                                              const std::vector<std::string>& inputs) {
   std::vector<std::string> names = read_values(arguments, "nodes");

@@ -36,8 +36,7 @@ Results results_with(const fs::path& history, const RunResult& result, const fs:
   return results;
 }
 
-/// Keeps the series of `run`, which is the last of them; the others belong to other machines or
-/// suites.
+/// Keeps the series whose last run is `run`; the others belong to other machines or suites.
 History keep_series(History history, const std::string& run) {
   std::erase_if(history.series, [&](const RowHistory& series) {
     return (series.points.empty() || series.points.back().run != run) &&
@@ -46,8 +45,8 @@ History keep_series(History history, const std::string& run) {
   return history;
 }
 
-/// The rows of the run that have no number to judge, each with the reason: they are in no series,
-/// or their result is none. Rows that are unsupported are not among them (see `lost`).
+/// The rows of the run without a number to judge, each with the reason: they are in no series, or
+/// have no result. Unsupported rows are not included (see `lost`).
 std::map<std::string, std::string> list_unjudged_rows(const History& history,
                                                       const RunResult& result,
                                                       const std::string& name) {
@@ -100,7 +99,9 @@ void check_guard(const fs::path& history) {
         fmt::format("--guard {} is not a folder (a history is a folder with the results of many "
                     "runs below it). Give this folder, or the name of a new folder.",
                     history.string()));
-  if (holds_results(history)) result_files({history.string()});  // all of it can be listed
+  if (holds_results(history))
+    result_files({history.string()});  // checks that all of it can be
+                                       // listed
   Anchors anchors(history);
   read_events(history / "events.json");
 }

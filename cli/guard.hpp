@@ -22,12 +22,11 @@ void check_guard(const std::filesystem::path& history);
 ExitCode guard(const std::filesystem::path& history, const RunResult& result, const RunPlan& plan);
 
 /// The request for the rows that are suspect in `run`. `plan` is that of the new build; the
-/// launches have its settings. They are made in `folder`.
+/// launches have its settings. Their results are in `folder`.
 ConfirmRequest confirm_request(const RunPlan& plan, const std::filesystem::path& folder,
                                const std::string& run);
-/// The same for the run of a result, which is repeated with the caller's own build. `launcher`: as
-/// given by the caller. A result never chooses what is executed: InputError for another launcher in
-/// it.
+/// The same for the run of a result, which the caller's own build repeats. `launcher`: as given by
+/// the caller. A result never chooses what is executed: InputError if it has another launcher.
 ConfirmRequest confirm_request(const NamedResult& result,
                                const std::optional<std::string>& launcher);
 

@@ -25,7 +25,8 @@ std::optional<TextPattern> row_pattern(const Arguments& arguments) {
   return TextPattern(*text, "--filter " + *text);
 }
 
-/// The id of the run of --value-from, which may be given by its folder: below DIR, or as a path.
+/// The id of the run of --value-from, which may be given by its folder: relative to DIR, or as a
+/// path.
 std::optional<std::string> run_to_promote(const Arguments& arguments, const Results& results) {
   const auto value = read_value(arguments, "value-from");
   if (!value) return std::nullopt;
@@ -86,8 +87,8 @@ int decide(const Arguments& arguments, const Results& results, const History& hi
   return static_cast<int>(ExitCode::ok);
 }
 
-/// Confirms the suspects of every run that is the last of a suspect series, with the build of
-/// --confirm as the promoted build.
+/// Confirms the suspects of every run that is the last one of a suspect series. The build of
+/// --confirm is the promoted build.
 void confirm_suspects(History& history, const Anchors& anchors, const Results& results,
                       const Arguments& arguments) {
   const auto programs = check_executable_folder(*read_value(arguments, "confirm"), "--confirm");

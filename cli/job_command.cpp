@@ -49,8 +49,8 @@ bool has(const std::vector<std::string>& words, const std::string& flag) {
   return std::find(words.begin(), words.end(), flag) != words.end();
 }
 
-/// The resources for all groups of the run: a batch system that is told less gives its own default,
-/// which may be a single process on each node.
+/// The resources for all groups of the run. They are given completely, because a batch system
+/// completes them by its own default, which may be a single process on each node.
 ProcessShape shape_of_job(const std::vector<Processes>& groups, bool per_node) {
   ProcessShape job;
   job.nodes = 1;
@@ -71,8 +71,8 @@ std::vector<std::string> words_of_flag_run(const Arguments& arguments) {
   return launcher_words(read_value(arguments, "run").value_or(""));
 }
 
-/// Parses the words of `assay run` as it will do itself: a slip must not show only after hours in a
-/// queue.
+/// Parses the words of `assay run` as that command will, so that a slip does not show only after
+/// hours in a queue.
 void check_words(const std::vector<std::string>& words, const std::string& run_flag) {
   const std::vector<Command> commands = all_commands();
   const auto run_command =
@@ -92,7 +92,7 @@ void check_words(const std::vector<std::string>& words, const std::string& run_f
   }
 }
 
-/// The words of `assay run` in the job: what the command line says of processes, and --run.
+/// The words of `assay run` in the job: the flags for processes on the command line, and --run.
 std::vector<std::string> words_of_run(const Arguments& arguments, const fs::path& suite,
                                       const Launcher& launcher, const fs::path& folder) {
   const std::string name = *read_value(arguments, "launcher");
@@ -106,15 +106,16 @@ std::vector<std::string> words_of_run(const Arguments& arguments, const fs::path
     if (values == arguments.end() && has(more, fmt::format("--{}", flag)))
       throw InputError(fmt::format(
           "--{} is in --run, by which the job's size is not chosen. Give it before --run.", flag));
-    // The job's nodes are those of all pairs; each run has two.
+    // The job's nodes are those of all pairs, but each run has two.
     if (values == arguments.end() || (has(more, "--pairs") && flag == "nodes"s)) continue;
-    if (has(more, fmt::format("--{}", flag)))  // of a list both would count
+    if (has(more, fmt::format("--{}", flag)))  // a list would combine both values
       throw InputError(fmt::format(
           "--{} was given more than once (before --run and in it). Give it before --run.", flag));
     words.insert(words.end(), {fmt::format("--{}", flag), join(values->second, ",")});
   }
   words.insert(words.end(), more.begin(), more.end());
-  // Time is left for the result, more where it is collected from the nodes; of a short job, half.
+  // Leaves time for the result, and more if it is collected from the nodes; at least half of a
+  // short job remains.
   const std::uint64_t limit = clock_time("--time", *read_value(arguments, "time"), minute);
   const std::uint64_t left =
       std::min(limit / 2, has(more, "--local-results") ? 3 * minute : minute);
@@ -163,15 +164,15 @@ int report_missing_result(const Job& job, const std::string& number) {
   return static_cast<int>(ExitCode::failed);
 }
 
-/// The runs of a job by a list that it writes, each with a folder, and how they are read and
-/// reported.
+/// The runs of a job that writes a list of them, each with a folder; and the functions that read
+/// and report them.
 struct ListedRuns {
   const char* list;
   RunRemains (*left)(const fs::path& folder, const WriteTime& before);
   std::function<ExitCode(const std::vector<RunRemains>&)> report;
 };
 
-/// Reports the results of a job of many runs. Returns the gravest code of all lists.
+/// Reports the results of a job of many runs. Returns the most severe code of all lists.
 int collect_many(const Launcher& launcher, const Job& job, const fs::path& script,
                  const std::vector<ListedRuns>& kinds) {
   std::map<std::string, WriteTime> before;
@@ -217,7 +218,7 @@ int collect_one(const Launcher& launcher, const Job& job, const fs::path& script
   return static_cast<int>(code);
 }
 
-/// Reports the results of the job, after it was submitted.
+/// Reports the results of a job that was submitted.
 int collect_job(const Arguments& arguments, const Launcher& launcher, const Job& job,
                 const fs::path& script) {
   const std::optional<Site> site = find_site(arguments);
@@ -240,7 +241,7 @@ int collect_job(const Arguments& arguments, const Launcher& launcher, const Job&
 }
 
 /// The flags, completed by those of --site: launcher, placement, queue and account. `set_up` gets
-/// its shell commands.
+/// the site's shell commands.
 Arguments at_site(Arguments arguments, std::string& set_up) {
   const auto name = read_value(arguments, "site");
   if (!name) {

@@ -44,7 +44,7 @@ void list_backends() {
   std::cout << terminal_table({{{"backend"}, {"state"}}, lines});
 }
 
-/// Prints names and their descriptions, which have several lines where a terminal has no room.
+/// Prints names and their descriptions, on several lines if a terminal is too narrow.
 void print_list(const char* title, const std::vector<std::pair<std::string, std::string>>& list) {
   std::size_t width = count_columns(title);
   for (const auto& [name, text] : list) width = std::max(width, count_columns(name));
@@ -60,7 +60,7 @@ void print_list(const char* title, const std::vector<std::pair<std::string, std:
   std::cout << terminal_table({{{title}}, lines});
 }
 
-/// A file that cannot be read, or a program that fails, is listed as unusable.
+/// Lists a file that cannot be read, or a program that fails, as unusable.
 template <class Describe>
 void list_files(const char* title, const std::vector<std::string>& names, Describe describe) {
   std::vector<std::pair<std::string, std::string>> list;
@@ -84,7 +84,7 @@ void list_benchmarks() {
                            executable_folder().string());
 }
 
-/// The networks of assay-train, with their fields, as the program itself lists them.
+/// The networks of assay-train, with their fields, as listed by the program itself.
 void list_networks() {
   prepare_parent();
   const Temporary scratch = make_scratch_folder();
@@ -138,7 +138,7 @@ void list_problems() {
   });
 }
 
-/// "30 rows in s, published; conv, pca, ...: description": which rows --baseline can match.
+/// "30 rows in s, published; conv, pca, ...: description": the rows that --baseline can match.
 void list_baselines() {
   list_files("baseline", baseline_names(), [](const std::string& name) {
     const RunResult baseline = read_result(baseline_file(name));

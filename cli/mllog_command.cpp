@@ -21,8 +21,8 @@ std::string require_value(const Arguments& arguments, const std::string& flag) {
   return value;
 }
 
-/// The rows that are submissions, among all or of the one that is asked for; why the others are
-/// none goes to stderr.
+/// The rows that are submissions, among all rows or only the requested one. Why others are not goes
+/// to stderr.
 std::vector<const Row*> submissions(const std::vector<Row>& rows, std::optional<std::uint64_t> only,
                                     const std::string& file) {
   std::vector<const Row*> chosen;

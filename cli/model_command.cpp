@@ -54,7 +54,7 @@ std::string model_command_line(const Arguments& arguments) {
   return text;
 }
 
-/// Writes the document in the format that was asked for.
+/// Writes the document in the requested format.
 template <class Document, class Csv, class Render>
 int write_document(const Arguments& arguments, const std::string& format, const Document& document,
                    const std::string& kind, const Csv& csv, const Render& render) {

@@ -31,7 +31,7 @@ std::vector<std::string> template_kinds() {
     for (const auto& entry : fs::directory_iterator(data_folder("scripts/templates/backend")))
       if (entry.path().extension() == ".cpp") kinds.push_back(entry.path().stem().string());
   } catch (const InputError&) {
-    return {};  // `assay new` tells it
+    return {};  // command that `assay new` prints
   }
   std::ranges::sort(kinds, {}, [](const std::string& kind) {
     return std::pair(kind != "gemm", kind);  // the first one is the default
@@ -65,7 +65,7 @@ std::string fill_template(const fs::path& file, const std::string& name) {
   return text;
 }
 
-/// The two commands that build and measure the backend. `source` ends with the second one.
+/// The two commands that build and measure the backend. The second one is at the end of `source`.
 std::string next_commands(const std::string& name, std::string source) {
   const fs::path prefix = executable_folder().parent_path();
   std::string install, place = shell_word(prefix.string());

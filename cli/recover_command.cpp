@@ -38,8 +38,8 @@ int recover(const Arguments& arguments) {
   if (is_being_written(journal))
     throw InputError(fmt::format(
         "{} is written by a program that is still running. Wait for its end.", journal));
-  // The result has all rows of a program's own journal, which is then removed. A run may be
-  // resumed, so its journal stays.
+  // The result contains all rows of the journal of a single program, which is then removed. A run
+  // may be resumed, so its journal stays.
   RunRecord record = read_run(journal);
   if (record.rows.empty()) {
     if (own) remove_journal(journal);

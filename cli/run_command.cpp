@@ -34,8 +34,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Makes results/<suite>-<time>: each of several jobs that start in one second gets its own. Adds
-/// the folders that it makes to plan.new_folders.
+/// Creates results/<suite>-<time>; if several jobs start in one second, each gets its own folder.
+/// Adds the created folders to plan.new_folders.
 fs::path fresh_folder(RunPlan& plan) {
   const fs::path results = fs::absolute("results");
   std::error_code error;
@@ -45,7 +45,8 @@ fs::path fresh_folder(RunPlan& plan) {
   constexpr int most = 10000;
   for (int number = 1; number <= most && !error; ++number) {
     const fs::path folder = results / (number == 1 ? name : fmt::format("{}-{}", name, number));
-    // Says of an existing folder that it was not made: it is another job's, on whatever node.
+    // For an existing folder this returns false: the folder belongs to another job, possibly on
+    // another node.
     if (!fs::create_directory(folder, error)) continue;
     plan.new_folders.insert(plan.new_folders.begin(), folder);
     return folder;
@@ -73,7 +74,7 @@ RunTiming read_timing(const Arguments& arguments) {
   return timing;
 }
 
-/// The ids of a file that `assay compare --flagged` has written.
+/// The ids in a file that `assay compare --flagged` has written.
 std::vector<std::string> ids_in(const std::string& file) {
   const json list = read_json(file);
   const bool good =
@@ -96,7 +97,7 @@ void set_launcher(RunPlan& plan, const Arguments& arguments) {
                 make_processes(process_request(arguments), plan.suite_settings.launch.shapes));
 }
 
-/// A flag that changes nothing here is a slip, and is reported.
+/// Reports flags without effect here, because they are probably slips.
 void refuse_useless(const Arguments& arguments) {
   if (arguments.contains("allow-mixed") && !arguments.contains("resume"))
     throw InputError(
@@ -149,7 +150,8 @@ RunPlan make_plan(const Arguments& arguments) {
   return plan;
 }
 
-/// The same run with the programs of another build or installation, in a folder within this one's.
+/// The same run with the programs of another build or installation. Its folder is within that of
+/// this run.
 RunPlan against(const RunPlan& plan, const std::string& other) {
   RunPlan twin = plan;
   twin.programs = find_executable_folder(other);
@@ -179,7 +181,7 @@ std::string comparison_command(const Arguments& arguments, const std::string& fo
                      launcher ? " --launcher " + shell_word(*launcher) : "");
 }
 
-/// Prints the table of a finished run and what it found. The exit code of all.
+/// Prints the table of a finished run and its findings. Returns the exit code of all.
 ExitCode tell(const std::vector<RunResult>& results, const RunPlan& plan,
               const Arguments& arguments) {
   const RunResult& own = results[0];
@@ -222,14 +224,14 @@ int preview(const Arguments& arguments, std::vector<RunPlan> plans) {
   }
 }
 
-/// The flags, completed by those of --site for processes.
+/// The flags, completed by those of --site that concern processes.
 Arguments at_site(const Arguments& arguments) {
   const auto name = read_value(arguments, "site");
   if (!name) return arguments;
   return Site::load(*name).apply(arguments, read_suite_settings(arguments).launch.several);
 }
 
-/// One run. `node`: that runs it, of several that run at once.
+/// One run. `node`: the node that runs it, if several runs are concurrent.
 int run(const Arguments& arguments, const std::string& node = "") {
   refuse_useless(arguments);
   std::vector<RunPlan> plans{make_plan(arguments)};
@@ -237,7 +239,8 @@ int run(const Arguments& arguments, const std::string& node = "") {
   if (const auto other = read_value(arguments, "against"))
     plans.push_back(against(plans[0], *other));
   for (const RunPlan& plan : plans)
-    check_suite_names(plan.suite, plan.campaign.suite_file, plan.programs);  // before anything else
+    check_suite_names(plan.suite, plan.campaign.suite_file,
+                      plan.programs);  // before any other check
   if (arguments.contains("list") || arguments.contains("dry-run"))
     return preview(arguments, std::move(plans));
   plans[0].campaign.folder = choose_folder(arguments, plans[0]);
@@ -257,9 +260,11 @@ int run(const Arguments& arguments, const std::string& node = "") {
   return static_cast<int>(code);
 }
 
-/// One run, or many at once.
+/// One run, or several concurrent ones.
 int run_or_many(const Arguments& line) {
-  if (line.contains("as-node")) return run_as_node(line, run);  // a node of its own: no launcher
+  if (line.contains("as-node"))
+    return run_as_node(line, run);  // on its own node, without a
+                                    // launcher
   if (line.contains("as-member"))
     return run_as_member(line, [](const Arguments& member) { return run(member); });
   const Arguments arguments = at_site(line);

@@ -40,7 +40,7 @@ std::string render(const Results& results, const std::vector<Baseline>& baseline
   return document.dump(1) + "\n";
 }
 
-/// Reads the files, after the check of --out against them and `others`.
+/// Reads the files, after checking --out against them and `others`.
 Results load_inputs(const Arguments& arguments, const std::vector<std::string>& files,
                     const std::vector<std::string>& others = {}) {
   std::vector<std::string> inputs = files;
@@ -55,7 +55,7 @@ std::vector<Baseline> load_baselines(const std::vector<std::string>& names) {
   return baselines;
 }
 
-/// True if this is the name of a shipped summary, and no file or baseline has it.
+/// True if this is the name of a shipped summary, and no file or baseline has this name.
 bool is_summary(const std::string& name) {
   const auto among = [&](const std::vector<std::string>& names) {
     return std::ranges::find(names, name) != names.end();
@@ -80,7 +80,7 @@ int summarise(const Arguments& arguments, std::vector<std::string> files,
   return static_cast<int>(ExitCode::ok);
 }
 
-/// A view of results in place of the table of rows.
+/// A view of results that replaces the table of rows.
 struct View {
   std::string flag;
   std::vector<std::string> refused;  ///< flags that it cannot be used with
@@ -131,7 +131,7 @@ int table(const Arguments& arguments) {
     if (arguments.contains(view.flag)) return show(view, arguments, format);
   const TableOptions options = read_table_options(arguments, format);
   std::vector<std::string> names = read_values(arguments, "baseline");
-  if (options.by == "system") {  // a system beside others is a result like theirs
+  if (options.by == "system") {  // a system that is shown beside others is a result, too
     files.insert(files.end(), names.begin(), names.end());
     names.clear();
   }

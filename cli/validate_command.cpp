@@ -30,7 +30,7 @@ namespace assay {
 
 namespace {
 
-/// Checks what no schema knows: the benchmarks that there are, their dimensions and values, the
+/// Checks what no schema knows: the existing benchmarks, their dimensions and values, and the
 /// baselines. Returns the number of cases.
 std::size_t check_suite(const std::filesystem::path& file) {
   const nlohmann::json suite = read_suite(file);
@@ -54,7 +54,7 @@ bool keep_kind(Row& row, std::string_view, const RunResult&) {
   return true;
 }
 
-/// The estimates of a result that its reader has recomputed.
+/// A text about the estimates of a result that its reader has recomputed.
 std::string statistics_text(const RunResult& result) {
   if (std::ranges::none_of(result.rows,
                            [](const Row& row) { return row.is_ok() && !row.published; }))
@@ -66,11 +66,12 @@ std::string statistics_text(const RunResult& result) {
                      version, statistics_version);
 }
 
-/// Reads a file by the reader of the commands that use such files, which knows more than a schema
-/// (regular expressions, times, names of algorithms).
+/// Reads a file with the reader of the commands that use such files, because this reader checks
+/// more than a schema (regular expressions, times, names of algorithms).
 void read_as(const std::string& kind, const std::filesystem::path& file) {
   const std::string name = file.string();
-  const bool named_json = name.ends_with(".json");  // else it would be the name of a shipped one
+  const bool named_json = name.ends_with(".json");  // otherwise it would be the name of a shipped
+                                                    // file
   if (kind == "criteria")
     read_criteria(file);
   else if (kind == "scale")
@@ -136,7 +137,7 @@ int validate(const Arguments& arguments) {
     } catch (const Interruption&) {
       return static_cast<int>(ExitCode::failed);
     }
-    // The check of a suite blocks signals: SIGINT has no effect until it is asked for.
+    // The check of a suite blocks signals, so SIGINT has no effect before this call.
     if (wait_for_signal(std::chrono::milliseconds(0)) != 0)
       return static_cast<int>(ExitCode::failed);
   }

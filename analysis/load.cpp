@@ -154,7 +154,6 @@ Results load_results(const std::vector<std::string>& names, const KeepRow& keep)
   const std::vector<NamedFile> files = name_files(names);
   Results read(files.size()), results;
   const auto threads = static_cast<std::size_t>(processors());
-  // One thread for each file, or all threads for one file.
   const std::size_t each = files.size() >= threads ? 1 : threads;
   parallel_for(files.size(), each == 1 ? threads : 1, [&](std::size_t i) {
     read[i] = {files[i].name, read_result_rows(files[i].file, keep, each)};

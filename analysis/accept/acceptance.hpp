@@ -77,7 +77,7 @@ struct Acceptance {
 
   std::string command{};
   CriteriaFile criteria{};
-  std::vector<HashedFile> results{};  ///< that were read
+  std::vector<HashedFile> results{};  ///< the files that were read
   std::vector<Limit> limits{};
   NodeVerdict verdict = NodeVerdict::pass;
   std::string reason{}, not_compared{};

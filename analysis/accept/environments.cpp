@@ -149,7 +149,6 @@ std::vector<std::pair<std::string, std::string>> difference_texts(std::vector<Di
   return texts;
 }
 
-/// A part of environments by its hash.
 using PartByHash = std::map<std::string, const json*>;
 using FieldsByHash = std::map<std::string, Fields>;
 constexpr const char* no_hash = "null";

@@ -109,7 +109,6 @@ std::string name_case(const Row& row) {
   return id.substr(0, place) + "/t*" + id.substr(place + part.size() - 1);
 }
 
-/// Adds the launches of a file.
 void add_launches(Parts& parts, const Launches& launches, const std::set<std::string>& quantities) {
   NodeRow& row = parts.row;
   if (row_gravity(launches.status) > row_gravity(row.status)) {  // row.status may be "missing"

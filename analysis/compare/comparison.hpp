@@ -42,7 +42,6 @@ struct TimeRatio {
   std::optional<double> p{};
 };
 
-/// A row that was compared.
 struct ComparedRow {
   std::string id;
   std::vector<std::string> names{};

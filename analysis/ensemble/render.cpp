@@ -19,7 +19,6 @@ std::string draw_text(const std::map<std::string, std::string>& draw) {
   return join(words, ", ");
 }
 
-/// The names that were drawn.
 std::vector<std::string> list_drawn_names(const Ensemble& ensemble) {
   std::vector<std::string> names;
   for (const auto& [name, values] : ensemble.space.items()) names.push_back(name);

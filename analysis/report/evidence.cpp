@@ -22,7 +22,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t most_lines = 500;   ///< lines of a table of nodes; the files have the others
-constexpr std::size_t most_courses = 12;  ///< that a plot can show
+constexpr std::size_t most_courses = 12;  ///< curves that a plot can show
 
 json table_json(const std::string& title, const assay::Table& table) {
   json page_table = json_table(table);

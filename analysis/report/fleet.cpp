@@ -202,7 +202,7 @@ bool pack_row(Row& row, std::string_view, const RunResult&) {
   row.samples_s = {};
   row.setup_s = {};
   std::vector<std::uint8_t> whole = json::to_cbor(row);
-  whole.shrink_to_fit();  // it has grown by doubling, and stays as long as the fleet does
+  whole.shrink_to_fit();  // it has grown by doubling, and exists as long as the fleet
   const bool marked = !choose_mark(row).empty();
   row.execution = {};
   row.layers = {};

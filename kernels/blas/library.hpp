@@ -70,7 +70,7 @@ class Library {
   std::string name_, file_, suffix_, version_;
   void* handle_;
   bool wide_ = false;
-  mutable std::atomic<int> threads_ = 0;  ///< that the library was told last; 0: none
+  mutable std::atomic<int> threads_ = 0;  ///< the number that the library was last given; 0: none
   mutable int tried_ = 0;                 ///< threads that have computed under a limit of memory
   mutable std::optional<bool> is_threaded_;
 };

@@ -16,7 +16,6 @@
 
 namespace assay::cuda {
 
-/// A request to cuDNN.
 struct ConvRequest {
   CudnnDevice& place;
   const ConvProblem& problem;

@@ -11,7 +11,6 @@
 
 namespace assay::cuda {
 
-/// The layout of the tensors.
 struct ConvForm {
   std::string layout;             ///< "nchw", "nhwc", or "nchw_vect_c4": channels in fours (int8)
   std::vector<TensorSpec> specs;  ///< of ConvProblem::tensors(), with the types and layouts of this

@@ -12,8 +12,8 @@ namespace assay::linalg {
 struct Products {
   static constexpr const char* name = "linalg part of a sum";
   enum class Kind : std::int64_t {
-    outer,     ///< [columns, columns], over all rows. Second input: s, of which rows with 0 < s < 1
-               ///< count, or x, of which all do. Table: the shift, if `shifts`
+    outer,     ///< [columns, columns], over all rows. Second input: s, if only rows with 0 < s < 1
+               ///< count, or x, if all rows count. Table: the shift, if `shifts`
     scores,    ///< [n, k + 1], over features: x c of all centroids, and ||x||^2. Table: centroids
     distance,  ///< [n], over features: ||x - c||^2. Table: centroids, the number of a first row,
                ///< and of each row from it on the label

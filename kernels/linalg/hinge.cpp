@@ -17,7 +17,6 @@ namespace {
 
 using namespace sums;
 
-/// Largest magnitude of integers.
 constexpr double largest_integer = 16;
 constexpr std::size_t losses = 4;
 

@@ -15,8 +15,9 @@ using sums::of_functions;
 
 /// One sample: the numbers from which its outputs are computed, beside x.
 struct Row {
-  double before = 0, after = 0, of_label = 0;  ///< the largest x before the label and behind it
-                                               ///< (-infinity if there is none), and that of it
+  double before = 0, after = 0, of_label = 0;  ///< the largest x before the label and after it
+                                               ///< (-infinity if there is none), and the x of the
+                                               ///< label
   double sum = 0, apart = 0, least = 0;  ///< of exp(x - largest), of largest - x; the smallest x
   double label = 0, factor = 0;          ///< the factor of gradients, scale / samples
   ASSAY_ITEM double largest() const {

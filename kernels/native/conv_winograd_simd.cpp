@@ -21,7 +21,6 @@ using V = hn::Vec<D>;
 HWY_INLINE V load_at(const float* from) { return hn::LoadU(D(), from); }
 HWY_INLINE void store_at(V v, float* to) { hn::StoreU(v, D(), to); }
 HWY_INLINE V times(V v, float factor) { return hn::Mul(v, hn::Set(D(), factor)); }
-/// v * factor + w
 HWY_INLINE V plus_times(V v, float factor, V w) { return hn::MulAdd(v, hn::Set(D(), factor), w); }
 
 // One dimension of each transform. It reads points `from` apart, and writes them `to` apart.

@@ -28,7 +28,6 @@ struct UpdateTable {
   /// The r of UpdateLoop::moments, from the moments that `update` would compute.
   void (*directions)(const Value* gradient, std::ptrdiff_t count, const UpdateStep<Value>& step,
                      const Value* weights, const Value* velocity, const Value* second, Value* to);
-  /// stored = weights in 16 bits.
   void (*store)(const Value* weights, std::ptrdiff_t count, void* stored);
 };
 

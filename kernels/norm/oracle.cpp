@@ -17,7 +17,7 @@ using sums::square;
 /// A number and the variance of its rounding errors.
 struct Uncertain {
   double value = 0, variance = 0;
-  double of_equal = 0;  ///< its error at most, of sums of equal terms
+  double of_equal = 0;  ///< its largest error, if it is a sum of equal terms
 };
 
 /// Bounds of elements whose errors are bounded term by term.

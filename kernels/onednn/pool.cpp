@@ -146,7 +146,7 @@ class Pooling final : public BoundOperation {
   std::vector<std::size_t> uses_;  ///< arguments of the primitive, among the operation's
   dnnl::primitive primitive_;
   Arguments call_;
-  std::optional<dnnl::pooling_forward::primitive_desc> forward_;  ///< that a backward pass needs
+  std::optional<dnnl::pooling_forward::primitive_desc> forward_;  ///< needed by a backward pass
   std::size_t saved_use_ = 0;
   void *src_ = nullptr, *saved_ = nullptr;
 };

@@ -10,7 +10,6 @@ namespace assay::pixel_loss {
 using sums::Approximate;
 using sums::of_functions;
 
-/// One pixel.
 struct Pixel {
   std::int64_t label = 0, first_largest = 0;              ///< of equal logits the first
   double weight = 0, of_label = 0, largest = 0, sum = 0;  ///< logits; the softmax' divisor

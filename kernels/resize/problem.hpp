@@ -3,7 +3,7 @@
 // defines it (https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.interpolate.html;
 // area_pixel_compute_source_index in ATen/native/UpSample.h).
 //
-//   Output o of an axis lies at the coordinate s of the input, of which there are `in`:
+//   Output o of an axis lies at the coordinate s of the input, which has `in` elements:
 //     half_pixel  s = (o + 1/2) in / out - 1/2            (align_corners=False)
 //     aligned     s = o (in - 1) / (out - 1), 0 if out = 1  (align_corners=True)
 //   limited to [0, in - 1]. It reads the inputs i = floor(s) and i + 1 with the weights

@@ -38,7 +38,6 @@ HWY_INLINE hn::Vec<Wide> load(const float* from) {
 }
 
 std::int64_t strip_columns() { return 2 * static_cast<std::int64_t>(hn::Lanes(Wide())); }
-/// The distance of one strip from the next.
 std::int64_t strip_distance() { return depth * strip_columns() + between_strips; }
 
 /// Widens b[k][width] to strips of two vectors, [strip][k][columns]. Rows of b are read

@@ -30,8 +30,7 @@ struct Products {
     target,  ///< of deviations x' and t'
     output_square,
     target_square,
-    both  ///< of x' and t' less their means, of which the table has
-          ///< two for each sample
+    both  ///< of x' and t' less their means; the table has two means for each sample
   };
   std::int64_t samples = 1, features = 1;
   template <class In>

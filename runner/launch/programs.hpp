@@ -41,7 +41,7 @@ Temporary make_scratch_folder();
 struct Listing {
   std::vector<Case> cases;
   std::string hash;                 ///< of the listing (--cases-hash)
-  std::set<std::string> plugins{};  ///< that the cases may use
+  std::set<std::string> plugins{};  ///< plugins that the cases may use
 };
 
 /// The cases of a benchmark in a suite, as its executable lists them, because only this knows its

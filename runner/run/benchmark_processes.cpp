@@ -67,8 +67,7 @@ std::vector<std::string> words_for(const std::string& allocator, const fs::path&
 }  // namespace
 
 std::vector<PlannedBenchmark> by_process(PlannedBenchmark benchmark, const fs::path& scratch) {
-  std::map<std::vector<std::string>, std::vector<Case>> cases;  // by the settings of which a
-                                                                // process has only one
+  std::map<std::vector<std::string>, std::vector<Case>> cases;  // by the values of these dimensions
   for (Case& benchmark_case : benchmark.cases) {
     std::vector<std::string> values;
     for (const std::string& name : benchmark_case.one_per_process)

@@ -28,7 +28,7 @@ struct PlannedBenchmark {
   /// Words between the launcher and the executable that change its environment (LD_PRELOAD).
   std::vector<std::string> preload{};
   std::string shape{};              ///< of its process group ("2x4"), if the run has several shapes
-  std::set<std::string> plugins{};  ///< that its cases may use
+  std::set<std::string> plugins{};  ///< plugins that its cases may use
 
   /// The name of the benchmark within a run: "collectives", "collectives-2x4".
   std::string place() const { return shape.empty() ? name : name + "-" + shape; }

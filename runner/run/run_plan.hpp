@@ -56,7 +56,6 @@ struct AllowedPrograms {
 /// made with another launcher or other programs.
 RunPlan plan_of_result(const RunResult& result, const AllowedPrograms& chosen = {});
 
-/// Sets how the processes of the plan are started.
 void set_processes(RunPlan& plan, std::vector<Processes> processes);
 
 /// Sets the flags for the benchmarks (timing, scale), and the time limit of a case in seconds:

@@ -20,7 +20,6 @@ struct Interruption {
   int signal = 0;
 };
 
-/// The end of a process.
 struct ProcessEnd {
   bool signalled = false;
   int code = 0;  ///< exit code, or the signal's number

@@ -88,7 +88,7 @@ class Normalization final : public OwnOperation {
     start(NormSlopes<Value>{sums(term), shape_, factor(), find<Value>("diff_scale"),
                             find<Value>("diff_shift")},
           channels_);
-    // The gradient after the rectifier is read again from the place where the first pass wrote it.
+    // The gradient that has passed the rectifier is read again from where the first pass wrote it.
     const bool kept = passed != nullptr;
     start(NormGradients<Stored, width>{src, kept ? nullptr : dst, kept ? passed : diff, factors_,
                                        shape_, find<Stored>("diff_src")},

@@ -208,7 +208,7 @@ struct Normalize {
 template <class Stored, int width>
 struct NormGradientRow {
   Pack<Stored, width> x, g, y;
-  /// `dst`: null if there is no rectifier, or if the gradient is already the one after it.
+  /// `dst`: null if there is no rectifier, or if the gradient has already passed it.
   ASSAY_ITEM static NormGradientRow read_row(const Stored* src, const Stored* dst,
                                              const Stored* diff, std::int64_t at) {
     NormGradientRow row = {};
@@ -279,7 +279,7 @@ template <class Stored, int width>
 struct NormGradients {
   using Value = ValueOf<Stored>;
   using Row = NormGradientRow<Stored, width>;
-  const Stored *src, *dst, *diff;  ///< dst: null if `diff` is the gradient after the rectifier
+  const Stored *src, *dst, *diff;  ///< dst: null if `diff` has already passed the rectifier
   const Value* factors;            ///< NormSlopes'
   NormRows shape;
   Stored* diff_src;

@@ -190,7 +190,7 @@ class Normalization final : public BoundOperation {
       slope_[c] = static_cast<Value>(-a * by * of_scale / m);
       offset_[c] = static_cast<Value>(-a * totals_[c] / m);
     }
-    // The gradient after the rectifier is read again from the place where the first pass wrote it.
+    // The gradient that has passed the rectifier is read again from where the first pass wrote it.
     const bool kept = diff_addend_ != nullptr;
     const void* const g = kept ? diff_addend_ : diff_dst_;
     const void* const dst = kept ? nullptr : dst_;

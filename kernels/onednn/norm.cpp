@@ -139,7 +139,7 @@ class Normalization final : public BoundOperation {
   void plan_backward() {
     const char* gradient = "diff_dst";
     if (problem_.fusion() != NormFusion::none) {
-      // The gradient before the rectifier is in diff_addend or, temporarily, in diff_src.
+      // The gradient that has passed the rectifier is in diff_addend or, temporarily, in diff_src.
       gradient = problem_.fusion() == NormFusion::add_relu ? "diff_addend" : "diff_src";
       const memory::desc dst = desc("dst");
       const dnnl::eltwise_forward::primitive_desc hint(

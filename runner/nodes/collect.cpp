@@ -170,7 +170,7 @@ void relay(Mail& mail, int rank, const Earlier& earlier, const TakeMessage& sink
   }
 }
 
-/// This node's files or, before a run, the check of its folder.
+/// Passes this node's files to `sink` or, before a run, only checks its folder.
 void give(const CollectOptions& options, const std::string& host, const Earlier& earlier,
           const TakeMessage& sink) {
   const fs::path folder = options.local / host;

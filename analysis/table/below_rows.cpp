@@ -22,7 +22,7 @@ std::vector<Total> make_totals(const SeriesList& all) {
   using Parameters = std::map<std::string, nlohmann::json>;
   std::map<std::tuple<std::size_t, std::string, std::string, Parameters>, std::size_t> places;
   for (const Series& series : all)
-    for (const Part& part : series.first().part_of) {
+    for (const ListShare& part : series.first().part_of) {
       const auto [place, fresh] = places.try_emplace(
           {series.result, series.environment, part.list, series.first().parameters}, sums.size());
       if (fresh) sums.push_back({{part, &series}});

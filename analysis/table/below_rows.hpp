@@ -13,7 +13,7 @@ namespace assay {
 /// The total time of a whole (the convolutions of a network), from the rows of its problems. Each
 /// row is multiplied by the number of occurrences of its problem.
 struct Total {
-  Part part;                    ///< as in its rows, except the repeat
+  ListShare part;               ///< as in its rows, except the repeat
   const Series* any = nullptr;  ///< one of its rows: all have its parameters
   double seconds = 0, flops = 0;
   std::string mark{};  ///< the most severe mark of its rows

@@ -64,7 +64,7 @@ class CudaGraph final : public Recording {
 }  // namespace
 
 std::string why_no_gpu() {
-  int count = 0;  // which the call leaves as it is where there is no driver
+  int count = 0;  // the call does not change it without a driver
   const cudaError_t error = cudaGetDeviceCount(&count);
   cudaGetLastError();
   if (error != cudaSuccess) return fmt::format("no GPU can be used (CUDA: {})", words(error));
@@ -82,7 +82,8 @@ cudaStream_t cuda_stream(Stream& stream) {
 }
 
 CudaStream::CudaStream() {
-  // It is not ordered with the default stream: work of a library there is not waited for, or timed.
+  // The stream does not synchronise with the default stream: it neither waits for nor times the
+  // work that a library submits there.
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
   for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "making an event");
 }
@@ -116,8 +117,8 @@ double CudaStream::seconds(int from, int to) const {
 }
 
 std::unique_ptr<Recording> CudaStream::record(const std::function<void()>& work) {
-  // It includes only this thread's calls: a sampler of another one may ask the GPU for its energy
-  // meanwhile.
+  // The capture includes only calls of this thread: a sampler in another thread may read the energy
+  // of the GPU meanwhile.
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording work");
   const auto end = [this](cudaError_t& error) {
     cudaGraph_t graph = nullptr;
@@ -167,7 +168,8 @@ std::shared_ptr<void> gpu_memory(std::size_t bytes, const std::string& name) {
 
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const std::string& what) {
   check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), what);
-  // A copy of pageable memory may return before it has arrived, and streams of ours do not wait.
+  // A copy of pageable memory may return before the data have arrived, and Assay's streams do not
+  // wait for it.
   check(cudaDeviceSynchronize(), what);
 }
 
@@ -228,7 +230,7 @@ void CudaDevice::transfer(Tensor& tensor, void* host, cudaMemcpyKind kind) {
 }
 
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
-  // One address space: the runtime knows whose memory each address is.
+  // Addresses are unified: the runtime knows which device owns an address.
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
         "copying between GPU and host");
 }

@@ -66,11 +66,12 @@ class CudaTensor final : public Tensor {
   std::shared_ptr<void> memory_;
 };
 
-/// Allocates memory of the GPU. CaseError, with the free memory, if too little is left. `name` is
-/// that of the tensor, for the message.
+/// Allocates memory of the GPU. CaseError, with the free memory, if too little is left. `name`: the
+/// tensor, for the message.
 std::shared_ptr<void> gpu_memory(std::size_t bytes, const std::string& name);
 
-/// Copies host memory to the GPU, and returns when it has arrived: whichever stream uses it next.
+/// Copies host memory to the GPU, and returns when the data have arrived, so any stream may use
+/// them next.
 void copy_to_gpu(void* to, const void* from, std::size_t bytes, const std::string& what);
 
 /// The GPU of this process, as its number among those of CUDA_VISIBLE_DEVICES: the launcher's local

@@ -7,18 +7,19 @@
 namespace assay::cuda {
 namespace {
 
-/// The error that has broken the CUDA context of this process; empty: none.
+/// The error that destroyed the CUDA context of this process; empty: none.
 std::string& context_error() {
   static std::string words;
   return words;
 }
 
-/// After an error was read, the runtime has forgotten it, unless the context is lost with it: then
-/// the next synchronisation tells it again.
+/// Reading an error clears it, unless the error has destroyed the context: then the next
+/// synchronisation returns it again.
 void remember_if_sticky() {
   cudaGetLastError();
   const cudaError_t still = cudaDeviceSynchronize();
-  // While a stream records, no synchronisation is allowed, and none tells anything.
+  // Synchronisation is forbidden while a stream is captured: its error then says nothing about the
+  // context.
   const bool tells =
       still != cudaErrorStreamCaptureUnsupported && still != cudaErrorStreamCaptureInvalidated;
   if (still != cudaSuccess && tells && context_error().empty()) context_error() = words(still);

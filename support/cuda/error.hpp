@@ -13,10 +13,10 @@ std::string words(cudaError_t error);
 /// Throws CaseError "<what> failed (CUDA: …). …" unless `error` is success.
 void check(cudaError_t error, const std::string& what);
 
-/// Call it after errors of libraries above CUDA, which may hide an error of the runtime. Reads and
-/// clears the runtime's last error and returns its message, or "" if there is none. Errors from
-/// which the process cannot recover (an illegal address, a failed assertion, a lost device) are
-/// remembered for check_usable().
+/// Call it after an error of a library that uses CUDA: the library may hide an error of the
+/// runtime. Reads and clears the runtime's last error and returns its message, or "" if there is
+/// none. Errors from which the process cannot recover (an illegal address, a failed assertion, a
+/// lost device) are remembered for check_usable().
 std::string pending();
 
 /// False if an error has occurred from which the process cannot recover: results after it cannot be

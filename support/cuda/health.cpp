@@ -30,7 +30,7 @@ constexpr std::array locations{Location{0, "l1"},        Location{1, "l2"},  Loc
                                Location{3, "registers"}, Location{4, "tex"}, Location{5, "shm"},
                                Location{6, "cbu"},       Location{7, "sram"}};
 
-/// nvmlNvLinkErrorCounter_t. The link sends again what had such an error.
+/// nvmlNvLinkErrorCounter_t. The link resends data after such an error.
 constexpr std::array link_counters{Location{0, "replays"}, Location{1, "recoveries"},
                                    Location{2, "crc of flits"}, Location{3, "crc of data"}};
 constexpr unsigned most_links = 18;
@@ -126,7 +126,7 @@ class HealthReader {
     add("pcie_width", nvml().pcie_width);
     add("pcie_width_max", nvml().pcie_width_max);
     add("pages_pending", nvml().pages_pending);
-    // Rows stay remapped for the life of the board: a repaired card has them, and is right.
+    // Remapped rows are no fault: they stay remapped for the life of the board.
     if (unsigned corrected_rows = 0, uncorrected_rows = 0, pending = 0, failed = 0;
         nvml().remapped_rows != nullptr &&
         nvml().remapped_rows(gpu_, &corrected_rows, &uncorrected_rows, &pending, &failed) == 0) {
@@ -157,7 +157,7 @@ class HealthReader {
 std::optional<DeviceHealth> CudaDevice::health() {
   // Never destroyed: a thread that NVML does not answer may still use them.
   static auto& readers = *new std::map<std::string, std::unique_ptr<HealthReader>>;
-  // All of NVML is asked there, from opening it on: any call may hang.
+  // Every call of NVML runs inside nvml_answers(), even opening it: any call may hang.
   const auto answer = std::make_shared<std::optional<DeviceHealth>>();
   const bool answered = nvml_answers([answer, address = facts_.pci_address] {
     const Result<NvmlDevice> gpu = nvml_device(address);

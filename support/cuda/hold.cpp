@@ -12,7 +12,7 @@
 namespace assay::cuda {
 namespace {
 
-// A hold that the thread sees twice has lasted for this long at least, and twice as long at most.
+// When the thread sees a hold for the second time, the hold has lasted for one to two periods.
 constexpr auto period = std::chrono::milliseconds(100);
 
 using Wait = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
@@ -61,7 +61,7 @@ void StreamHold::prepare() {
     unusable_ = "the driver cannot hold the GPU back (it has no cuStreamWaitValue32)";
     return;
   }
-  // It throws nothing: a rank that fails alone here would leave the others waiting.
+  // Errors are stored, not thrown: if one rank threw here, the other ranks would wait for it.
   void* memory = nullptr;
   if (const cudaError_t error = cudaHostAlloc(&memory, sizeof *gate_, cudaHostAllocMapped);
       error != cudaSuccess) {
@@ -84,8 +84,9 @@ void StreamHold::begin(cudaStream_t stream) {
   if (!prepared_) prepare();
   why_ = unusable_;
   if (!unusable_.empty()) return;
-  // Until the number is reached, in the order of numbers that overflow: no hold needs the gate
-  // closed again, so that none can see that of another.
+  // The stream waits until the gate reaches this hold's number (a comparison that survives
+  // overflow). The gate is never reset, so the release of one hold cannot be mistaken for that of
+  // another.
   const CUresult error = driver_wait()(stream, reinterpret_cast<CUdeviceptr>(gate_), ++number_,
                                        CU_STREAM_WAIT_VALUE_GEQ);
   closed_ = error == CUDA_SUCCESS;
@@ -115,7 +116,7 @@ std::string StreamHold::end() {
 
 void StreamHold::watch() {
   std::unique_lock lock(mutex_);
-  std::uint32_t seen = 0;  // the hold of the last look; 0: none
+  std::uint32_t seen = 0;  // the hold seen in the last period; 0: none
   while (!over_) {
     if (closed_ && seen == number_) {
       open();

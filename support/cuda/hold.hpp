@@ -1,5 +1,5 @@
 #pragma once
-// Holds the work of a stream back until the host lets it begin.
+// Delays the work of a stream until the host releases it.
 
 #include <cuda_runtime_api.h>
 
@@ -12,10 +12,10 @@
 namespace assay::cuda {
 
 /// One hold at a time. The stream waits for a word of host memory (cuStreamWaitValue32 of the
-/// driver: the GPU's front end reads it, no multiprocessor is busy). Work that is submitted behind
-/// it piles up in the stream's queue, so that it then runs without gaps. A host that is itself made
-/// to wait for the stream (by a library, or because the queue is full, about a thousand launches)
-/// would wait for ever: a thread lets the stream go after a fifth of a second at most.
+/// driver: the GPU's front end reads it, no multiprocessor is busy). Work submitted behind it
+/// collects in the stream's queue, so that it later runs without gaps. If the host itself had to
+/// wait for the stream (in a library, or because the queue is full after about a thousand
+/// launches), it would wait for ever: a thread therefore releases the stream after at most 0.2 s.
 class StreamHold {
  public:
   StreamHold() = default;
@@ -23,26 +23,26 @@ class StreamHold {
   StreamHold(const StreamHold&) = delete;
   StreamHold& operator=(const StreamHold&) = delete;
 
-  /// Holds back what is submitted to `stream` from now on. It holds nothing without the driver's
-  /// call, and end() says so.
+  /// Delays the work that is submitted to `stream` from now on. If the driver lacks the call,
+  /// nothing is delayed, and end() says so.
   void begin(cudaStream_t stream);
-  /// Lets the work begin, because of `why`, which end() tells. Does nothing if it had begun.
+  /// Releases the work. end() returns `why`. Does nothing if the work was released before.
   void let_go(const char* why);
-  /// Lets the work begin. Returns why it had begun before; "" if it had not.
+  /// Releases the work. Returns why it was released earlier; "" if it was not.
   std::string end();
 
  private:
   void prepare();
-  void open();   ///< the gate of the hold that is closed; call it with the mutex
+  void open();   ///< opens the closed gate; call it with the mutex held
   void watch();  ///< body of the thread
 
   std::mutex mutex_;
   std::condition_variable ended_;
   std::thread watch_;
-  bool over_ = false;  ///< the thread shall end
+  bool over_ = false;  ///< the thread must end
   bool prepared_ = false, closed_ = false;
-  std::string unusable_;  ///< why nothing can be held
-  std::string why_;       ///< the last hold was let go
+  std::string unusable_;  ///< why no work can be delayed
+  std::string why_;       ///< why the last hold was released early
   std::uint32_t number_ = 0;
   std::uint32_t* gate_ = nullptr;  ///< host memory: the number of the last hold that was opened
 };

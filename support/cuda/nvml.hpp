@@ -1,6 +1,6 @@
 #pragma once
-// NVIDIA's Management Library (NVML). It comes with the driver: it is opened at run time, and
-// declared here by its API reference, since a toolkit may lack its header.
+// NVIDIA's Management Library (NVML). It is a part of the driver, so it is opened at run time. It
+// is declared here from its API reference, because a toolkit may lack its header.
 
 #include <functional>
 #include <string>
@@ -21,11 +21,12 @@ struct NvmlFieldValue {
   unsigned field = 0, scope = 0;
   long long timestamp_us = 0, latency_us = 0;
   int type = 0, status = 0;
-  unsigned long long value = 0;  ///< a union: of other types than unsigned_64 its first bytes
+  unsigned long long value = 0;  ///< a union; if the type is not unsigned_64, its first bytes
   static constexpr int unsigned_64 = 3;
 };
 
-/// nvmlRowRemapperHistogramValues_t: banks of memory by how many spare rows they have left.
+/// nvmlRowRemapperHistogramValues_t: the numbers of memory banks with max, high, … and no spare
+/// rows left.
 struct NvmlSpareRows {
   unsigned max = 0, high = 0, partial = 0, low = 0, none = 0;
 };
@@ -36,7 +37,7 @@ struct NvmlEvent {
   NvmlDevice device = nullptr;
   unsigned long long type = 0, data = 0;
   unsigned instance = 0, compute_instance = 0;
-  static constexpr unsigned long long xid = 8;  ///< a type: `data` is the number of the Xid
+  static constexpr unsigned long long xid = 8;  ///< event type; `data` is the Xid's number
 };
 
 /// nvmlReturn_t.
@@ -86,7 +87,7 @@ const Nvml& nvml();
 Result<NvmlDevice> nvml_device(const std::string& pci_address);
 
 /// Calls `ask` on a thread of its own, and waits for it for 5 s: a driver whose GPU hangs may never
-/// answer. False if it has not; from then on it is not asked again. The objects that `ask` uses
+/// answer. False if it did not answer; NVML is then never asked again. The objects that `ask` uses
 /// must live as long as the process.
 bool nvml_answers(const std::function<void()>& ask);
 

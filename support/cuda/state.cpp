@@ -17,7 +17,8 @@ namespace {
 constexpr int clock_sm = 1, clock_memory = 2;  // nvmlClockType_t
 constexpr int sensor_gpu = 0;                  // nvmlTemperatureSensors_t
 
-/// `unit` times what a function of NVML tells; nothing where it is absent or refuses.
+/// `unit` times the value that a function of NVML returns; nothing if the function is missing or
+/// fails.
 template <class Function, class... Arguments>
 std::optional<double> ask_nvml(double unit, Function function, Arguments... arguments) {
   unsigned value = 0;
@@ -25,8 +26,8 @@ std::optional<double> ask_nvml(double unit, Function function, Arguments... argu
   return unit * value;
 }
 
-/// nvmlPerfPolicyType_t: for how long such a limit held the clock below that which was asked for.
-/// The others are no fault of the board or its cooling: synchronous boost, an idle GPU, and sums.
+/// nvmlPerfPolicyType_t: how long such a limit kept the clock below the requested one. The omitted
+/// policies show no fault of the board or its cooling: synchronous boost, an idle GPU, and sums.
 struct Policy {
   int type;
   const char* reason;
@@ -34,8 +35,8 @@ struct Policy {
 constexpr std::array policies{Policy{0, "power"}, Policy{1, "heat"}, Policy{3, "board limit"},
                               Policy{5, "reliability"}};
 
-/// NVML_FI_DEV_CLOCKS_EVENT_REASON_*: nanoseconds, in later drivers alone. NVML's reference has
-/// long said of the policies that thermal capping is not counted, so heat is asked for here, too.
+/// NVML_FI_DEV_CLOCKS_EVENT_REASON_*: nanoseconds, in recent drivers only. According to NVML's
+/// reference, the policies long did not count thermal capping, so heat is also read here.
 struct Field {
   unsigned id;
   const char* reason;
@@ -55,7 +56,8 @@ std::map<std::string, double> read_throttled(NvmlDevice gpu) {
   if (nvml().fields(gpu, static_cast<int>(values.size()), values.data()) != 0) return seconds;
   for (std::size_t i = 0; i < counters.size(); ++i) {
     if (values[i].status != 0 || values[i].type != NvmlFieldValue::unsigned_64) continue;
-    // Two counters of one reason: of both the larger difference is at least that of their maxima.
+    // One reason has two counters. A caller takes differences of their maximum, which never exceed
+    // the larger difference of the two counters.
     double& sum = seconds[counters[i].reason];
     sum = std::max(sum, 1e-9 * static_cast<double>(values[i].value));
   }

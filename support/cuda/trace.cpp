@@ -26,7 +26,7 @@ bool is_switched_off() {
 
 #ifdef ASSAY_HAVE_CUPTI
 
-std::mutex traced_mutex;  // CUPTI hands records over on a thread of its own
+std::mutex traced_mutex;  // CUPTI delivers records on its own thread
 KernelTrace& trace() {
   static KernelTrace all;
   return all;

@@ -1,5 +1,5 @@
 #pragma once
-// The kernels that ran, from CUPTI's activity records.
+// The kernels that ran on the GPU, from CUPTI's activity records.
 
 #include <functional>
 #include <optional>
@@ -15,7 +15,7 @@ struct KernelTrace {
 
 /// Runs `body` once and returns the kernels that ran on the GPU meanwhile. `body` must wait for the
 /// work that it submits. Returns nothing if CUPTI is missing or cannot record (because another
-/// profiler is attached); `body` has then run, too. Recording makes launches slower, so timed runs
+/// profiler is attached); `body` has run even then. Recording makes launches slower, so timed runs
 /// are never recorded. ASSAY_CUDA_TRACE=0 turns it off.
 std::optional<KernelTrace> trace_kernels(const std::function<void()>& body);
 

@@ -21,7 +21,7 @@ namespace assay::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Numbers that are stored as they are computed with.
+/// Numbers with the same type in memory and in computation.
 template <class T>
 struct Plain {
   using Stored = T;
@@ -64,7 +64,7 @@ struct Bf16 {
     const auto bits = hn::BitCast(du, value);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
     const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFu))));
-    // Rounding could carry a NaN into infinity: it keeps its upper bits and is made quiet.
+    // Rounding could carry a NaN into infinity: so a NaN keeps its upper bits and becomes quiet.
     const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
     const auto is_nan =
         hn::Gt(hn::BitCast(di, hn::And(bits, hn::Set(du, 0x7FFFFFFFu))), hn::Set(di, 0x7F800000));
@@ -72,8 +72,8 @@ struct Bf16 {
   }
 };
 
-// Highway 1.0.3 emulates fp16 where the processor does not convert it, and then truncates: there
-// it is done here.
+// If the processor cannot convert fp16, Highway 1.0.3 emulates the conversion and truncates. These
+// targets therefore use the code below, which rounds.
 #if (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM_A64
 
 struct Fp16 {

@@ -1,4 +1,6 @@
-// Included before Highway: no include guard, it is read for every instruction set.
-// SSSE3 has nothing over SSE4 here, and a processor with SSSE3 alone has the baseline.
+// Include this before Highway. It has no include guard, because it is read once for every
+// instruction set.
+// SSSE3 is disabled: it gains nothing next to SSE4, and a processor with SSSE3 only uses the
+// baseline.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS HWY_SSSE3

@@ -25,8 +25,9 @@ Fields activation_amounts(const Operation& operation) {
   Fields all = extents(parse_fields(operation.descriptor));
   const bool forward = operation.setting("direction") == "forward",
              bias = operation.setting("bias") == "channel";
-  // Forward: what is read and what is written. Backward: both gradients, and src or dst; of the
-  // identity one gradient alone. A bias adds itself, or its gradient, or for gelu both.
+  // Forward: one tensor is read, one written. Backward: both gradients, and src or dst; for the
+  // identity only one gradient. A bias adds itself (forward), its gradient (backward), or both
+  // (gelu backward).
   const double tensors = forward                  ? 2
                          : function == "identity" ? 1
                                                   : 3,

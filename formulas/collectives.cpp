@@ -8,8 +8,9 @@
 namespace assay::formula {
 namespace {
 
-/// The elements of one rank that the busiest rank sends to others or receives. Rank r gets those
-/// between two sums of 1 / k^zipf, k = 1 … r and 1 … r + 1, as parts of the whole.
+/// The traffic of the busiest rank (sent to other ranks or received) over the elements of one rank.
+/// Rank r gets the elements between the sums of 1 / k^zipf over k = 1 … r and k = 1 … r + 1, as
+/// fractions of the whole sum.
 double busiest(double ranks, double elements, const Claims& claims) {
   const double exponent = claims.number("/parameters/zipf").value_or(0);
   double whole = 0, sum = 0, most = 0, below = 0;
@@ -30,7 +31,7 @@ void check_collective(const Claims& claims) {
   const auto bytes = claims.number("/problem/bytes");
   auto ranks = claims.number("/parameters/ranks");
   if (const double group = claims.number("/parameters/groups").value_or(0); group > 0)
-    ranks = group;  // that make the call together
+    ranks = group;  // the ranks that make the call together
   if (collective.empty() || collective == "barrier" || !bytes || !ranks) return;
   claims.expect("/problem/bytes", claims.number("/problem/descriptor").value_or(*bytes),
                 "the descriptor");
@@ -63,7 +64,7 @@ void check_input(const Claims& claims) {
                  "/problem/descriptor", "whole batches on each rank", "n, mb and ranks");
 }
 
-/// A path brings each byte of a buffer once, which is read and written.
+/// Each path copies every byte of a buffer once: one read and one write.
 void check_copy(const Claims& claims) {
   const Fields size = parse_fields(claims.text("/problem/descriptor"));
   const auto paths = claims.number("/problem/paths");
@@ -75,7 +76,7 @@ void check_copy(const Claims& claims) {
   claims.expect("/problem/buffer_bytes", buffer, "the descriptor");
   claims.expect("/problem/bytes", 2 * buffer * *paths, "2 x descriptor x /problem/paths");
   claims.expect("/problem/amounts/copy_bw", buffer * *paths, "descriptor x /problem/paths");
-  // A path has a direction of the link for itself.
+  // Each path uses one direction of the link alone.
   if (const auto link = claims.number("/executed/link_bw"))
     claims.require(claims.number("/rates/copy_bw").value_or(0) <= 1.05 * *link * *paths,
                    "/rates/copy_bw", "at most 1.05 x link_bw of each path", "/executed/link_bw");

@@ -128,8 +128,8 @@ class Epochs {
     times(i);
   }
 
-  /// `seconds` leave out checks and checkpoints, which the stamps have. Checked steps, less than
-  /// half of all, count as long as the others in the mean.
+  /// `seconds` exclude checks and checkpoints; the time stamps include them. Checked steps are
+  /// fewer than half of all steps, and count with the mean time of the other steps.
   void times(std::size_t i) const {
     const auto rate = number(i, "images_per_s"), begun = number(i, "started_unix_s"),
                trained = number(i, "trained_unix_s"), ended = number(i, "ended_unix_s");
@@ -144,11 +144,11 @@ class Epochs {
     claims_.require(*begun <= *trained && *trained <= *ended, place(i, "trained_unix_s"),
                     fmt::format("{:.6f} to {:.6f}", *begun, *ended),
                     "the beginning and the end of the epoch");
-    // A training opens its files before its first epoch.
+    // The time before the first epoch also contains the opening of files.
     const auto previous = i == 0 ? (prompt_ ? begun : std::nullopt) : number(i - 1, "ended_unix_s");
     if (!knows_checks_ || !previous) return;
-    // The time between epochs counts, without checkpoints. Outside of the stamps, ranks wait for
-    // each other, and the first epoch waits for the input to start.
+    // The time between epochs counts, except for checkpoints. Outside of the stamps, ranks wait for
+    // each other, and the first epoch waits until the input has started.
     const bool waits = ranks_ > 1 || i == 0;
     const double rest = *begun - *previous + (waits ? 1 : 0.02) + (waits ? 0.1 : 0.05) * spent;
     const auto in_stamps = [step](double seconds) { return 2 * seconds + step; };
@@ -172,7 +172,7 @@ class Epochs {
   double most_, target_, images_, ranks_;
   double steps_;  ///< of an epoch; 0: unknown
   bool restarted_, prompt_;
-  bool knows_checks_;  ///< else a step that is skipped, for its gradients, is checked again
+  bool knows_checks_;  ///< false: a step that is skipped because of its gradients is checked again
 };
 
 }  // namespace

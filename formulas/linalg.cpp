@@ -1,5 +1,4 @@
-// Kernels of data analysis ("syrk:n262144d250"), and those that find a machine's ceilings
-// ("triad_n1000000").
+// Kernels of data analysis ("syrk:n262144d250") and of the machine's ceilings ("triad_n1000000").
 #include <fmt/format.h>
 
 #include <cmath>
@@ -74,8 +73,8 @@ Fields stream_amounts(const Operation& operation) {
   return {};
 }
 
-/// Operations of one unit of multiply-adds a cycle, for each 32 bits of a vector. Matrix
-/// instructions of Arm do twice the work of its dot products. 0: unknown.
+/// Operations per cycle of one multiply-add unit, for each 32 bits of a vector. Matrix instructions
+/// of Arm do twice the work of its dot products. 0: unknown.
 double operations_per_32_bits(const std::string& precision, const std::string& instructions) {
   if (precision == "fp64") return 1;
   if (precision == "fp32") return 2;
@@ -85,9 +84,9 @@ double operations_per_32_bits(const std::string& precision, const std::string& i
 }
 
 /// A peak is at most clock x lanes x units. Cores have at most two units of 256 bits or more, or
-/// four of 128 bits (as the optimization guides of Intel, AMD, Arm and Fujitsu say), tile units
-/// multiply and add 512 pairs of bf16 or 1024 of int8 a cycle. The clock was read next to the
-/// samples, and may have risen a little.
+/// four of 128 bits (optimization guides of Intel, AMD, Arm and Fujitsu). Tile units multiply and
+/// add 512 pairs of bf16 or 1024 pairs of int8 a cycle. The clock was read close to the samples,
+/// and may have been a little higher during them.
 void check_peak(const Claims& claims) {
   const auto clock = claims.number("/executed/clock_hz"),
              bits = claims.number("/executed/vector_bits"),

@@ -1,4 +1,4 @@
-// Losses, updates of parameters, and what adds and converts their gradients.
+// Losses, updates of parameters, and the kernels that add and convert gradients.
 #include <string>
 
 #include "core/result/formula.hpp"
@@ -75,7 +75,7 @@ Fields update_amounts(const Operation& operation) {
       {"elements", n},
       {"tensors", value(numbers, "t", 0)},
       {"flops", 0},
-      // The rate, the loss scale and, of adam, the step; two norms and three counts.
+      // The rate, the loss scale and, for adam, the step; two norms and three counts.
       {"bytes", n * (bytes.wide * (3 + 2 * state) + narrow) + bytes.wide * (adam ? 3 : 2) + 5 * 8}};
 }
 

@@ -18,7 +18,7 @@ void Network::multiply(double in, double out, double taps, double pixels, double
 
 namespace {
 
-/// S. Jegou et al., The One Hundred Layers Tiramisu, as the exaflop run had it.
+/// S. Jegou et al., The One Hundred Layers Tiramisu, in the version of the exaflop run.
 Network tiramisu(double pixels, double channels, double divisor) {
   constexpr std::array layers{2, 2, 2, 4, 5};  // the last ones: at the bottom
   const double growth = 32 / divisor;
@@ -39,7 +39,7 @@ Network tiramisu(double pixels, double channels, double divisor) {
   block(layers[4], plane);
   for (std::size_t level = 4; level-- > 0; plane *= 4) {
     const double grown = layers[level + 1] * growth;
-    all.multiply(grown, grown, 9, plane);  // upwards: by the pixels that it reads
+    all.multiply(grown, grown, 9, plane);  // upsampling: counted by the pixels that it reads
     width = grown + skipped[level];
     block(layers[level], 4 * plane);
   }
@@ -71,7 +71,7 @@ Network deeplab(double pixels, double channels, double divisor, double norms) {
     }
   all.parameters += norms * width;
   for (const double taps : {1, 9, 9, 9}) active(width, depth, taps, eighth);
-  all.multiply(width, depth, 1, 1, depth);  // of the mean of each plane
+  all.multiply(width, depth, 1, 1, depth);  // of the means of the planes
   active(5 * depth, depth, 1, eighth);
   active(narrow, low, 1, quarter);
   active(depth, depth, 9, eighth);  // upwards
@@ -106,7 +106,7 @@ StepTraffic training_traffic(const Network& network, const std::string& optimize
   const bool two_moments = optimizer.ends_with("rmsprop") || optimizer == "lamb" ||
                            optimizer.find("adam") != optimizer.npos,
              adds = accumulated > 1;
-  // Weights forward and backward, and their gradients, which several passes add to a sum.
+  // Weights forward and backward, and their gradients; several passes add these to a sum.
   const double of_pass = bytes.input * (2 * network.weights - network.first_weights) +
                          bytes.wide * network.weights +
                          (adds ? 3 * bytes.wide * network.parameters : 0),

@@ -11,7 +11,7 @@ namespace assay::formula {
 /// Sums over ranks in a pass over one sample, if layers are divided among them.
 struct SplitSums {
   double count = 0, elements = 0;
-  double features = 0;  ///< of the narrowest divided layer; all are divided if the ranks divide it
+  double features = 0;  ///< of the narrowest divided layer, which decides if all can be divided
 
   void add(double channels, double side) {
     ++count;
@@ -27,7 +27,7 @@ struct Network {
   double first = 0, first_weights = 0;
   SplitSums sums{};  ///< none: unknown
 
-  /// A product of `pixels` results for each output, with what else has parameters of its own.
+  /// A product of `pixels` results for each output. `others`: its parameters besides weights.
   void multiply(double in, double out, double taps, double pixels, double others = 0);
   /// A dense layer with its bias.
   void connect(double in, double out) { multiply(in, out, 1, 1, out); }
@@ -36,8 +36,8 @@ struct Network {
 /// "tiramisu", "deeplab" or "deepcam" of "h768w1152c16d1r2"; nothing for another name.
 std::optional<Network> climate_network(const std::string& name, const Fields& shape);
 
-/// Bytes of weights, gradients and state that a step, or an inference, of one rank moves, and how
-/// often it goes over them. `stored`: the precision of activations.
+/// Bytes of weights, gradients and state that one rank moves in a step or an inference, and the
+/// number of passes over them. `stored`: the precision of activations.
 struct StepTraffic {
   double bytes = 0, passes = 0;
 };
@@ -45,8 +45,8 @@ StepTraffic training_traffic(const Network& network, const std::string& optimize
                              const std::string& stored, double accumulated);
 StepTraffic inference_traffic(const Network& network, const std::string& stored);
 
-/// Metrics of a training in another way than sync (docs/parallel.md): `number` is its servers,
-/// stages or parts, `passes` those of a step.
+/// Checks the metrics of a training whose --parallel is not sync (docs/parallel.md). `number`:
+/// servers, stages or parts. `passes`: of a step.
 void check_parallel(const Claims& claims, const std::string& kind, double number, double passes,
                     const SplitSums& sums);
 

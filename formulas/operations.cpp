@@ -90,7 +90,7 @@ Fields pool_amounts(const Operation& operation) {
   add_axis(all, "h", h);
   add_axis(all, "w", w);
   all["flops"] = 0;
-  // Only the maximum needs the inputs once more to find their largest.
+  // Only max pooling reads the inputs again, to find the largest.
   const bool again =
       operation.setting("direction") == "backward" && operation.setting("mode") == "max";
   all["bytes"] = bytes.input * (dst + src * (again ? 2 : 1));
@@ -106,8 +106,9 @@ Fields norm_amounts(const Operation& operation) {
   const std::string fusion = operation.setting("fusion");
   const bool backward = operation.setting("direction") == "backward", adds = fusion == "add_relu",
              rectifies = adds || fusion == "relu";
-  // Forward: src, dst, what is added; scale, shift, mean, variance. Backward: src, both gradients,
-  // that of what was added, dst where a rectifier was 0; scale, mean, variance, two gradients.
+  // Forward: src, dst, the summand; scale, shift, mean, variance. Backward: src, both gradients,
+  // the summand's gradient, dst (which tells where a rectifier was 0); scale, mean, variance, two
+  // gradients.
   const double tensors = backward ? 3 + (rectifies ? 1 : 0) : 2;
   return {{"mb", mb},
           {"ic", ic},

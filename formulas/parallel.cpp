@@ -85,7 +85,7 @@ void check_stages(const Claims& claims, const Pipeline& pipeline) {
 }
 
 /// Checks "mlp" without dropout, whose layers are divided by pairs: the features behind each pair
-/// are summed, and backward those before each but the first.
+/// are summed and, backward, the features before each pair except the first.
 void check_split_mlp(const Claims& claims, double feature) {
   const std::string text = claims.text("/problem/descriptor");
   if (!text.starts_with("mlp:") || claims.parameter("precision") != "fp32") return;
@@ -99,8 +99,8 @@ void check_split_mlp(const Claims& claims, double feature) {
                 "the layers of the descriptor, /parameters/batch and accumulate");
 }
 
-/// A rank has one of `parts` parts of each divided layer. Sums take what they take alone, and what
-/// a rank waits for others.
+/// A rank has one of `parts` parts of each divided layer. The predicted time of the sums is their
+/// time alone plus the waits for other ranks.
 void check_split(const Claims& claims, double parts, double passes, const SplitSums& of_network) {
   const double divided = claims.number(metric("divided_flops_share")).value_or(0);
   claims.require(divided > 0 && divided <= 1, metric("divided_flops_share"), "above 0, up to 1",
@@ -135,7 +135,7 @@ void check_split(const Claims& claims, double parts, double passes, const SplitS
              waits = claims.number(metric("sums_waits_predicted_s"));
   claims.require(!waits || *waits >= 0, metric("sums_waits_predicted_s"), "0 or more",
                  "what a rank has measured");
-  if (alone && waits)  // rows of versions before have neither
+  if (alone && waits)  // rows of earlier versions have neither
     claims.expect(metric("sums_predicted_s"), *alone + *waits,
                   "sums_alone_s and sums_waits_predicted_s");
 }

@@ -7,8 +7,7 @@ namespace assay {
 
 inline constexpr const char* qualities[] = {"accuracy", "correlation", "iou"};
 
-/// The quality among `numbers`, which are those of an epoch or metrics, by name; "" if they have
-/// none.
+/// The name of the quality among `numbers` (of an epoch or metrics); "" if there is none.
 template <class Numbers>
 std::string find_quality(const Numbers& numbers) {
   for (const char* quality : qualities)

@@ -76,7 +76,7 @@ std::optional<Network> compute_network(const Fields& shape) {
 /// rmsprop has no momentum; adam, adamw and lamb have decays of moments.
 constexpr double momentum = 0.9, trust_coefficient = 1e-3;
 
-/// Rows of versions before that option have none.
+/// Rows of versions older than the option lack it.
 double option(const Claims& claims, const char* name, double usual) {
   const std::string text = claims.parameter(name);
   return text.empty() ? usual : std::stod(text);
@@ -97,8 +97,8 @@ void check_update(const Claims& claims, const std::string& place, const Network&
   const bool rms = rule.ends_with("rmsprop"),
              moments = rule.find("adam") != std::string::npos || rule == "lamb",
              adapts = rule == "lars" || rule.starts_with("larc");
-  // Gradient, weights and velocity are read, the last two are written, as are second moments;
-  // 16-bit copies are written.
+  // Gradient, weights and velocity (and second moments) are read; all but the gradient are written,
+  // and so are 16-bit copies.
   const std::string precision = claims.parameter("precision"),
                     emulated = claims.parameter("emulate");
   const bool narrow =
@@ -126,7 +126,7 @@ void check_update(const Claims& claims, const std::string& place, const Network&
                  "/parameters/weight_decay, docs/method-training.md");
 }
 
-/// Adds the time of a layer to the metric that has those of its kind.
+/// Adds the time of a layer to the metric of its kind.
 void add_seconds(const nlohmann::json& layer, std::map<std::string, double>& metrics) {
   const std::string kind = layer.at("operation"), direction = layer.at("direction");
   const bool alone =
@@ -136,14 +136,14 @@ void add_seconds(const nlohmann::json& layer, std::map<std::string, double>& met
         layer.at("runs").get<double>() * layer.at("seconds").get<double>();
 }
 
-/// Work of a convolution or a product of matrices by its own problem.
+/// Checks the work of a convolution or a matrix product against its own problem.
 void check_products(const Claims& claims, const std::string& place, const nlohmann::json& layer) {
   const std::string kind = layer.at("operation"), direction = layer.at("direction"),
                     emulated = claims.parameter("emulate");
   if (kind != "conv" && kind != "gemm") return;
   std::string stored =
       emulated.empty() || emulated == "none" ? claims.parameter("precision") : emulated;
-  // Gradients of weights are wide, whatever activations are, but for those of filters where the row
+  // Gradients of weights are fp32 for every type of activations, except those of filters if the row
   // says so.
   const bool narrow = kind == "conv" && claims.parameter("weight_gradients") == "16bit";
   if (direction == "bwd_weights" && !narrow && (stored == "bf16" || stored == "fp16"))
@@ -154,7 +154,7 @@ void check_products(const Claims& claims, const std::string& place, const nlohma
       claims.expect(fmt::format("{}/{}", place, name), amount, "the problem of the layer");
 }
 
-/// Layers are of one rank, and a run of one is of one batch.
+/// The rows of layers describe one rank, and one run of a layer is one batch.
 void check_layers_of_network(const Claims& claims, const Network& network, double passes) {
   const nlohmann::json* const layers = claims.find("/layers");
   const auto flops = claims.number("/problem/flops"), ranks = claims.number("/parameters/ranks");
@@ -181,7 +181,7 @@ void check_layers_of_network(const Claims& claims, const Network& network, doubl
     claims.expect(fmt::format("/metrics/{}/value", name), total, "runs x seconds of the layers");
 }
 
-/// The parts of --parallel, and the steps that a run of it has (docs/method-training.md).
+/// The parts of --parallel, and the number of steps in one run (docs/method-training.md).
 struct Way {
   explicit Way(const std::string& text)
       : kind(text.substr(0, text.find(':'))),
@@ -204,8 +204,8 @@ struct Way {
 /// Fields of descriptors, and their names in rows.
 using Names = std::vector<std::pair<const char*, const char*>>;
 
-/// Weights, gradients and state that every rank moves. Rows of versions before have no such bytes;
-/// nor do ranks that do not all train the whole network.
+/// Weights, gradients and state that every rank moves. Rows of earlier versions lack these bytes,
+/// and so do runs in which some rank does not train the whole network.
 void check_traffic(const Claims& claims, const Network& network, double accumulated) {
   const std::string emulated = claims.parameter("emulate"),
                     stored = emulated.empty() || emulated == "none" ? claims.parameter("precision")

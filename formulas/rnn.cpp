@@ -53,7 +53,7 @@ Fields rnn_amounts(const Operation& operation) {
                first = skips                  ? h
                        : recurrent->input > 0 ? recurrent->input
                                               : usual;
-  // Rows of the matrices that multiply what a layer reads: none for an input that is only added.
+  // Rows of the matrices that multiply a layer's input; an input that is only added has none.
   const double rows = (skips ? 0 : first) + (recurrent->layers - 1) * joined;
   const double unit =
       recurrent->gates * recurrent->directions * h;  // columns of a layer's matrices
@@ -71,7 +71,8 @@ Fields rnn_amounts(const Operation& operation) {
     bytes = narrow * (src + dst + 2 * state + of_inputs + of_states) +
             wide * (bias + 2 * cells * state);
   } else {
-    // Each saved gate (or its gradient), and for weights each state that multiplied it.
+    // Each saved gate (or its gradient), and for gradients of weights each state that was
+    // multiplied.
     bytes = narrow * recurrent->layers * recurrent->directions *
             (recurrent->gates + (weights ? 1 : 0)) * recurrent->steps * recurrent->batch * h;
     if (data)
@@ -84,7 +85,8 @@ Fields rnn_amounts(const Operation& operation) {
           {"layers", recurrent->layers},
           {"input", first},
           {"directions", recurrent->directions},
-          // A product and an addition for each weight, sample and step; both ways back need it.
+          // A product and an addition for each weight, sample and step; each of the two backward
+          // directions needs the same.
           {"flops", 2 * recurrent->batch * recurrent->steps * (of_inputs + of_states) *
                         (direction == "bwd" ? 2 : 1)},
           {"bytes", bytes}};

@@ -15,7 +15,7 @@ struct Table {
   double n, d, size;
 };
 
-/// Nothing if the row is not of a whole analysis. Checks what all analyses have.
+/// Checks the numbers that all analyses have. Nothing if the row is not a whole analysis.
 std::optional<Table> check_table(const Claims& claims) {
   const Fields numbers = parse_fields(claims.text("/problem/descriptor"));
   const double element = element_bytes(claims.parameter("precision")).input;
@@ -41,7 +41,8 @@ void expect_passes(const Claims& claims, const Table& table, double passes,
   claims.expect("/problem/bytes", passes * table.size, origin + ", tables read");
 }
 
-/// An operation alone has the first rank's rows, which has one more where they do not divide.
+/// Checks an operation measured alone. It has the rows of the first rank, which has one row more if
+/// the ranks do not divide the rows.
 void check_part(const Claims& claims, const std::string& kernel) {
   const Fields whole = parse_fields(claims.parameter("problem"));
   const double ranks = claims.number("/parameters/ranks").value_or(1);
@@ -83,7 +84,7 @@ void check_kmeans(const Claims& claims) {
       claims.expect(place, *most, "/parameters/iterations");
     }
     passes += iterations;
-    // A product with each centroid, and an addition to one of them.
+    // A multiply-add for each centroid, and an addition to one of them.
     flops += iterations * table->n * table->d * (2 * parse_number<double>(k).value_or(0) + 1);
   }
   const std::string origin = fmt::format("iterations with {} clusters", clusters);
@@ -103,7 +104,7 @@ void check_pca(const Claims& claims) {
   const auto table = check_table(claims);
   if (!table) return;
   const double n = table->n, d = table->d;
-  // gram: half of the products of all pairs of features, twice; eigenvectors by the symmetric QR
+  // gram: a multiply-add for half of all pairs of features; eigenvectors by the symmetric QR
   // algorithm (Golub and Van Loan, section 8.3).
   if (algorithm == "gram")
     claims.expect("/problem/flops", n * d * (d + 1) + 9 * d * d * d, "moments and eigenvectors");

@@ -114,7 +114,7 @@ bool names_labels(const Field& field) {
   return name == "label" || name == "target" || name == "class";
 }
 
-/// Text that stands for a missing value is no name: a first row of such values is no header.
+/// Text that marks a missing value is not a name, so a first row of such values is not a header.
 bool is_name(const Field& field) {
   if (field.quoted) return true;
   const std::string text = lower(field.text);
@@ -122,15 +122,15 @@ bool is_name(const Field& field) {
          text != "none" && text != "?" && text != "-";
 }
 
-/// pandas writes a table without names with the numbers of its columns, from 0, as their names.
+/// True if the names are the column numbers from 0, as pandas writes a table without names.
 bool numbers_columns(const std::vector<Field>& fields) {
   for (std::size_t column = 0; column < fields.size(); ++column)
     if (fields[column].text != std::to_string(column)) return false;
   return true;
 }
 
-/// A header has names, and no numbers unless one of its names is that of labels; or it numbers the
-/// columns.
+/// A header has names and no numbers, unless one name is that of labels. The column numbers are
+/// also a header.
 bool is_header(const std::vector<Field>& fields) {
   if (numbers_columns(fields)) return true;
   const bool names = std::any_of(fields.begin(), fields.end(), is_name);
@@ -140,8 +140,8 @@ bool is_header(const std::vector<Field>& fields) {
   return names && (!numbers || std::any_of(fields.begin(), fields.end(), names_labels));
 }
 
-/// True if a first row that numbers the columns is data. One column of whole numbers often begins
-/// with 0; two columns may well begin with 0 and 1, or be numbered.
+/// True if a first row that looks like column numbers is data. One column of whole numbers often
+/// begins with 0. Two columns are ambiguous: refused.
 bool begins_data(const DataFile& file, const std::vector<Field>& first,
                  const std::vector<Field>& second) {
   if (first.size() > 2 || first[0].quoted || !numbers_columns(first)) return false;

@@ -33,7 +33,7 @@ const char* name_kind(mode_t mode) {
 }  // namespace
 
 DataFile::DataFile(std::string path) : path_(std::move(path)) {
-  // The open of a pipe for reading would wait for its writer.
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0)
     throw InputError(
@@ -84,7 +84,7 @@ void DataFile::check_unchanged() const {
                   path_));
 }
 
-/// A copy has another time of change of status, which nobody can set.
+/// The status-change time is included: a copy has another one, and no program can set it.
 std::string DataFile::identity() const {
   return fmt::format("{} {} {}.{:09} {}.{:09}", status_.st_ino, status_.st_size,
                      status_.st_mtim.tv_sec, status_.st_mtim.tv_nsec, status_.st_ctim.tv_sec,

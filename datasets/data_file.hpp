@@ -12,10 +12,10 @@
 
 namespace assay {
 
-/// The part of some work that one of several readers of a file does.
+/// The part of the work that one of several readers of a file does.
 struct Share {
   std::int64_t index = 0, readers = 1;
-  /// The items of `count` that it has: from begin(count) up to end(count).
+  /// Its items, out of `count`: from begin(count) up to end(count).
   std::int64_t begin(std::int64_t count) const {
     return index * (count / readers) + std::min(index, count % readers);
   }
@@ -40,12 +40,12 @@ class DataFile {
   void read(std::int64_t offset, std::span<char> out) const;
   /// InputError if size or modification time differ from those at opening.
   void check_unchanged() const;
-  /// Equal for two open files if they are the same version of one file, in a file system that
-  /// several nodes may share; a copy has another.
+  /// Equal for two open files if they are the same version of one file, even if several nodes share
+  /// its file system. A copy has another identity.
   std::string identity() const;
   /// SHA-1 hashes of pieces of the content, which threads compute.
   std::vector<std::string> hashes(Share share) const;
-  /// Hash of the content: that of the hashes of all pieces, in order.
+  /// Hash of the content: the hash of the hashes of all pieces, in order.
   static std::string content_hash(const std::vector<std::string>& hashes);
 
  private:

@@ -25,7 +25,7 @@ namespace assay {
 namespace {
 
 struct Kind {
-  std::string parameter;  ///< field that this kind has beside n and d, or none
+  std::string parameter;  ///< the further field of this kind beside n and d; may be empty
   std::unique_ptr<DataTable> (*make)(const SyntheticSize& size, std::int64_t parameter);
 };
 
@@ -82,10 +82,10 @@ std::unique_ptr<DataTable> make_table(const std::string& text, std::uint64_t see
   return kind.make(size, kind.parameter.empty() ? 0 : counts.at(kind.parameter));
 }
 
-/// Is it "images" or "images:n1000c10w500h375"?
+/// True for "images" and for "images:n1000c10w500h375".
 bool is_images(const std::string& text) { return text.substr(0, text.find(':')) == "images"; }
 
-/// A flag's value, or that of the command's help.
+/// The value of a flag, or the default of the command's help.
 class Values {
  public:
   explicit Values(const Arguments& counts) : arguments_(counts) {}

@@ -19,9 +19,9 @@ namespace assay {
 class FileTable : public DataTable {
  public:
   std::string canonical() const final;
-  /// Makes the index, without which there are no rows, and, on several ranks, the canonical name.
-  /// Ranks that have opened the same file each read a part of it; one with a copy of its own reads
-  /// that. Collective; an InputError of one rank is one of all.
+  /// Makes the index, which reading rows needs, and, on several ranks, the canonical name. Ranks
+  /// that opened the same file read a part each; a rank with its own copy reads the whole copy.
+  /// Collective; an InputError on one rank is thrown on all ranks.
   void make_index(Communicator& ranks);
 
  protected:
@@ -39,7 +39,7 @@ class FileTable : public DataTable {
   /// Content hash of the file of labels; "" if there is none.
   virtual std::string labels_hash() const { return ""; }
   void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const final;
-  /// canonical(), of the hashes of all pieces of the file.
+  /// canonical() from the hashes of all pieces of the file.
   std::string make_name(const std::vector<std::string>& hashes) const;
 
   std::unique_ptr<DataFile> file_;

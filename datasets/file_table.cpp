@@ -47,7 +47,7 @@ Format detect_format(const DataFile& file) {
   return looks_like_libsvm(text) ? Format::libsvm : Format::csv;
 }
 
-/// The name without its index.
+/// The table without its index.
 std::unique_ptr<FileTable> open_format(const std::string& path, const DataTableOptions& options) {
   if (options.index_bytes < 1) throw std::invalid_argument("the index has a step below 1 byte");
   auto file = std::make_unique<DataFile>(path);
@@ -75,7 +75,7 @@ std::unique_ptr<DataTable> open_table(const std::string& path, const DataTableOp
 void FileTable::make_index(Communicator& ranks) {
   const std::vector<std::string> identities = ranks.allgather(file_->identity());
   const auto own = static_cast<std::size_t>(ranks.rank());
-  std::vector<std::size_t> readers;  // of the same file
+  std::vector<std::size_t> readers;  // that read the same file
   Share mine{0, 0};
   for (std::size_t rank = 0; rank < identities.size(); ++rank) {
     if (identities[rank] != identities[own]) continue;
@@ -87,7 +87,7 @@ void FileTable::make_index(Communicator& ranks) {
   json summary;
   throw_on_all(ranks, [&] {
     summary["index"] = index_share(mine);
-    // A name may never be needed where nobody has to share the work.
+    // On one rank, canonical() hashes later, and only if the name is needed.
     summary["hashes"] = ranks.size() > 1 ? file_->hashes(mine) : std::vector<std::string>{};
   });
   const std::vector<json> all = allgather_json(summary, ranks);
@@ -124,7 +124,7 @@ void FileTable::read_rows(std::int64_t first, std::int64_t count, double* x, dou
   try {
     read_unchecked(first, count, x, labels);
   } catch (const InputError&) {
-    file_->check_unchanged();  // this would be the cause
+    file_->check_unchanged();  // if the file has changed, this error names the cause
     throw;
   }
   file_->check_unchanged();

@@ -36,13 +36,13 @@ struct DataTableOptions {
 /// - libsvm: "label index:value ..."; indices begin at 1 and ascend, values that are left out are
 ///   0, the largest index is the number of features, "#" begins a comment.
 ///
-/// Opening a text file counts its rows in one parallel pass, of which each rank that opens the same
-/// file makes its part; their contents are checked when they are read. Collective over
-/// options.ranks, and an error of one rank is one of all. InputError names the file and, counted
-/// from 1, the row and the column. Its reasons: the file is not regular, empty, unreadable, or has
-/// changed while it was read; its header is damaged or contradicts the size of the file; rows have
-/// unequal lengths; a value is missing, NaN, infinite or not a number; an index is 0 or does not
-/// ascend; labels are given for a file that contains its own.
+/// Opening a text file counts its rows in one parallel pass, which is divided among the ranks that
+/// open the same file; the contents of rows are checked when they are read. Collective over
+/// options.ranks; an error on one rank is thrown on all ranks. InputError names the file and,
+/// counted from 1, the row and the column. Its reasons: the file is not regular, empty, unreadable,
+/// or has changed while it was read; its header is damaged or contradicts the size of the file;
+/// rows have unequal lengths; a value is missing, NaN, infinite or not a number; an index is 0 or
+/// does not ascend; labels are given for a file that contains its own.
 std::unique_ptr<DataTable> open_table(const std::string& path,
                                       const DataTableOptions& options = {});
 

@@ -1,4 +1,4 @@
-// libsvm files: "label index:value ...", of which the values that are left out are 0.
+// libsvm files: "label index:value ..."; omitted values are 0.
 
 #include <fmt/format.h>
 
@@ -100,8 +100,8 @@ class LibsvmTable final : public FileTable {
         refuse(file(), line.row, column,
                fmt::format("the index {} does not ascend (it follows {}). Sort the row by index.",
                            *index, before));
-      // The last index of a row in order is its largest, so the file has changed, or the row is not
-      // in order.
+      // The index pass took the last index of each row as its largest. So the file has changed, or
+      // the indices of the row do not ascend.
       if (*index > features_)
         refuse(file(), line.row, column,
                fmt::format("the index {} is larger than the last one of any row ({}). Sort the row "

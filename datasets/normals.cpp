@@ -42,8 +42,8 @@ HWY_INLINE Words times(Words a, std::uint64_t b) {
 #endif
 }
 
-/// Two 64-bit random numbers of each counter (row, pair, purpose). 32-bit words are in lanes of 64
-/// bits, whose upper halves are arbitrary where the multiplication does not read them.
+/// Two 64-bit random numbers of each counter (row, pair, purpose). A 32-bit word is in a lane of 64
+/// bits. Its upper half is arbitrary, because the multiplication does not read it.
 HWY_INLINE void philox(Words row, Words pair, std::uint32_t stream, std::uint64_t seed,
                        Words& first, Words& second) {
   auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
@@ -77,7 +77,7 @@ HWY_INLINE Reals logarithm(Reals u) {
   constexpr double even[] = {3.999999999940941908e-01, 2.222219843214978396e-01,
                              1.531383769920937332e-01};
   const Words shifted = hn::Add(hn::BitCast(words, u), word(0x0009'5F62'0000'0000u));
-  // An integer that is added to 2^52 is the lower bits of the significand.
+  // Adding an integer to 2^52 puts it into the lower bits of the significand.
   const Reals k =
       hn::Sub(hn::BitCast(reals, hn::Or(hn::ShiftRight<52>(shifted), word(0x4330000000000000u))),
               real(0x1p52 + 1023));
@@ -106,8 +106,8 @@ HWY_INLINE void sine_cosine(Reals x, Reals& sine, Reals& cosine) {
   cosine = hn::Sub(real(1), hn::Sub(hn::Mul(real(0.5), z), high));
 }
 
-/// The pair of normal numbers of 128 random bits. The angle is one in [0, pi/4) and, by three
-/// bits, one of the eight symmetries of the square.
+/// The pair of normal numbers of 128 random bits. The angle is a number in [0, pi/4), moved by one
+/// of the eight symmetries of the square (three bits).
 HWY_INLINE void box_muller(Words first, Words second, Reals& x, Reals& y) {
   const F reals;
   const U words;
@@ -184,7 +184,7 @@ void Normals::fill(std::int64_t first, std::int64_t count, std::int64_t features
     const auto stream = static_cast<std::uint32_t>(purpose_);
     if (features % 2 == 0) {
       normal_pairs(seed_, stream, row_numbers, pair_numbers, taken, begin);
-    } else {  // the second number of a row's last pair is no one's
+    } else {  // the second number of a row's last pair is unused
       normal_pairs(seed_, stream, row_numbers, pair_numbers, taken, numbers);
       double* to = begin;
       for (std::int64_t i = 0; i < taken; ++i) {

@@ -12,10 +12,10 @@ enum class Purpose : std::uint32_t { values, choices, means, directions };
 /// Standard normal numbers.
 ///
 /// Key: the seed. Counter: (row as two words, pair of columns, purpose). Columns 2b and 2b + 1 are
-/// the pair b by Box and Muller, "A Note on the Generation of Random Normal Deviates", Annals of
-/// Mathematical Statistics 29 (1958): the radius is sqrt(-2 ln u) with u a multiple of 2^-52 in
-/// (0, 1], the angle one of 2^55; so |z| < 8.5. Every step is one correctly rounded operation of
-/// IEEE 754 in a fixed order, so all instruction sets give the same bits.
+/// pair b of the method of Box and Muller, "A Note on the Generation of Random Normal Deviates",
+/// Annals of Mathematical Statistics 29 (1958): the radius is sqrt(-2 ln u), where u is a multiple
+/// of 2^-52 in (0, 1], and the angle has 2^55 values; so |z| < 8.5. Every step is one correctly
+/// rounded operation of IEEE 754 in a fixed order, so all instruction sets give the same bits.
 class Normals {
  public:
   Normals(std::uint64_t seed, Purpose purpose) : seed_(seed), purpose_(purpose) {}

@@ -47,7 +47,7 @@ Convert conversion(const NpyHeader& header) {
   }
 }
 
-/// An array of rows and columns; one of one dimension is a column.
+/// An array of rows and columns; a one-dimensional array is a column.
 class NpyArray {
  public:
   explicit NpyArray(const DataFile& file)

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t longest_header = 1 << 20;  // numpy itself reads 10000 bytes at most
 
-/// Reads the dictionary of Python that a header is: {'descr': '<f8', 'fortran_order': False,
-/// 'shape': (3, 4), }
+/// Reads the Python dictionary of a header: {'descr': '<f8', 'fortran_order': False, 'shape': (3,
+/// 4), }
 class Dictionary {
  public:
   Dictionary(const DataFile& file, std::string_view text) : file_(file), rest_(text) {}

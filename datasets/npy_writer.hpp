@@ -46,7 +46,7 @@ class NpyWriter {
 };
 
 /// Writes the rows of a table to `file` [rows, features] and, unless `labels` is empty, its labels
-/// to `labels` [rows]: both or neither. CaseError if a file cannot be written.
+/// to `labels` [rows]. Writes both files or neither. CaseError if a file cannot be written.
 void write_npy(const DataTable& table, const std::filesystem::path& file,
                const std::filesystem::path& labels = {});
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t most_made_features = std::int64_t{1} << 20;
 constexpr std::int64_t most_clusters = std::int64_t{1} << 12;  // all pairs are compared
 
-/// Eight sums side by side: independent additions, in the same order with every compiler.
+/// Eight independent sums: the order of additions is the same with every compiler.
 double dot(const double* x, const double* y, std::int64_t size) {
   double sums[8] = {};
   std::int64_t i = 0;

@@ -1,7 +1,7 @@
 #pragma once
 // Tables of random numbers that are functions of (seed, row, column): any rank can generate any
 // rows, and all ranks have the same data. Their structure (eigenvectors, centres, classes) is
-// known, so that a program that looks for it can be verified.
+// known, so a program that searches for it can be verified.
 
 #include <cstdint>
 #include <memory>

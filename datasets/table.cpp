@@ -27,7 +27,7 @@ void read_parallel(const DataTable& table, std::int64_t first, std::span<double>
 #pragma omp parallel num_threads(threads)
   {
     const std::int64_t team = omp_get_num_threads(), own = omp_get_thread_num();
-    // The division is that of a static schedule: the first count % team threads have one row more.
+    // Rows are divided as by a static schedule: the first count % team threads have one row more.
     const std::int64_t each = count / team, more = count % team;
     const std::int64_t begin = own * each + std::min(own, more);
     const std::int64_t mine = each + (own < more ? 1 : 0);

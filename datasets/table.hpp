@@ -38,8 +38,8 @@ class DataTable {
                          double* labels) const = 0;
 };
 
-/// The same by `threads` OpenMP threads. Each reads one part of the rows, those of a static
-/// schedule, so that a thread that uses the rows has touched their memory first. If several reads
+/// The same by `threads` OpenMP threads. Each thread reads the rows that a static schedule gives
+/// it, so the thread that later uses rows is the first to touch their memory. If several reads
 /// fail, the error of the first rows is thrown.
 void read_parallel(const DataTable& table, std::int64_t first, std::span<double> x,
                    std::span<double> labels, int threads);

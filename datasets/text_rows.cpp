@@ -38,21 +38,22 @@ void TextRows::set_index(const std::vector<std::int64_t>& rows_of_blocks) {
   for (const std::int64_t rows : rows_of_blocks) rows_before_.push_back(rows_before_.back() + rows);
 }
 
-/// The lines that begin in the block, whole: a line begins at begin_ and after each newline.
+/// The whole lines that begin in the block. A line begins at begin_ and after each newline.
 std::vector<char> TextRows::read_lines(std::int64_t block) const {
   const std::int64_t from = begin_ + block * index_bytes_;
   const std::int64_t end = std::min(from + index_bytes_, file_.size());
-  const std::int64_t before = block > 0 ? 1 : 0;  // to see if a line begins at `from`
+  const std::int64_t before = block > 0 ? 1 : 0;  // to see whether a line begins at `from`
   std::vector<char> bytes(static_cast<std::size_t>(end - from + before));
   file_.read(from - before, bytes);
   std::size_t start = 0;
   if (before != 0) {
-    // The last byte of the block may end a line: the next one begins in the next block.
+    // A newline in the last byte of the block does not count: the line after it begins in the next
+    // block.
     const auto newline = std::find(bytes.begin(), bytes.end() - 1, '\n');
     if (newline == bytes.end() - 1) return {};
     start = static_cast<std::size_t>(newline - bytes.begin()) + 1;
   }
-  // The rest of the last line, in steps that grow.
+  // Read the rest of the last line, in growing steps.
   std::int64_t at = end, step = 4096;
   while (bytes.back() != '\n' && at < file_.size()) {
     const auto known = static_cast<std::ptrdiff_t>(bytes.size());

@@ -20,8 +20,8 @@ class TextRows {
   };
   using Visitor = std::function<void(const Line&)>;
 
-  /// The rows from the byte `begin` on, of which none is known before set_index(). `comment` begins
-  /// a comment ('\0' for none).
+  /// The rows from the byte `begin` on. No row is known before set_index(). `comment` begins a
+  /// comment ('\0' for none).
   TextRows(const DataFile& file, std::int64_t begin, char comment, std::int64_t index_bytes);
   /// Counts the rows that begin in each block of a share of the file, in one parallel pass. `seen`
   /// is called once with each of them, concurrently; Line::row is then unknown (-1). InputError for
@@ -41,7 +41,8 @@ class TextRows {
   const DataFile& file_;
   std::int64_t begin_, index_bytes_;
   char comment_;
-  std::vector<std::int64_t> rows_before_{0};  ///< each block; the last is the number of all
+  std::vector<std::int64_t> rows_before_{
+      0};  ///< the number of rows before each block; at the end, of all rows
 };
 
 std::string_view strip_blanks(std::string_view text);

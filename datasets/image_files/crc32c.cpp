@@ -16,7 +16,7 @@ std::uint32_t crc32c(std::span<const std::uint8_t> bytes) {
   std::uint32_t state = 0xFFFFFFFFu;
   while (!bytes.empty()) {
     const std::size_t count = std::min(at_once, bytes.size());
-    // It reads only, though its pointer is not to const.
+    // The function does not write, although its parameter is not a pointer to const.
     state = crc32_iscsi(const_cast<unsigned char*>(bytes.data()), static_cast<int>(count), state);
     bytes = bytes.subspan(count);
   }

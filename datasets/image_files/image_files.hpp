@@ -75,14 +75,14 @@ struct RgbView {
   PixelBox box;
 };
 
-/// libjpeg-turbo alone, as the loop of its example.c: one object and one buffer for all images, a
-/// row in a call, no check but libjpeg's own. Decoders are compared with it.
+/// libjpeg-turbo alone, used like the loop of its example.c: one object and one buffer for all
+/// images, one row per call, only libjpeg's own checks. Decoders are compared with it.
 class BareJpegLoop {
  public:
   virtual ~BareJpegLoop() = default;
-  /// Decodes a JPEG of one or three colours at 1/`reduction` of its sides: of it `box`, or all
-  /// pixels if that is 0 wide. The view is valid until the next call. Throws BadSample if libjpeg
-  /// refuses the image.
+  /// Decodes a JPEG of one or three colours at 1/`reduction` of its sides: the pixels of `box`, or
+  /// all pixels if the box is 0 wide. The view is valid until the next call. Throws BadSample if
+  /// libjpeg refuses the image.
   virtual RgbView decode(std::span<const std::uint8_t> encoded, int reduction = 1,
                          const PixelBox& box = {}) = 0;
 };
@@ -90,7 +90,7 @@ std::unique_ptr<BareJpegLoop> bare_jpeg_loop();
 
 enum class JpegColours { ycbcr, grey, cmyk, ycck };
 /// `pixels`: width * height * 3 bytes R, G, B. `quality`: 1 to 100; up to 95 chroma is halved in
-/// both directions. Grey is the luminance; CMYK has K = 0 and is inverted, as Adobe's is.
+/// both directions. Grey is the luminance; CMYK has K = 0 and is inverted, as Adobe writes it.
 Bytes encode_jpeg(std::span<const std::uint8_t> pixels, ImageSize size, int quality,
                   JpegColours colours = JpegColours::ycbcr, bool progressive = false);
 Bytes encode_png(std::span<const std::uint8_t> pixels, ImageSize size);
@@ -104,7 +104,7 @@ struct ImageExample {
   std::int64_t label = 0;
 };
 /// Reads the features "image/encoded" (one text) and "image/class/label" (one integer). Throws
-/// BadSample if the bytes are not a tf.Example, or if one of them is missing.
+/// BadSample if the bytes are not a tf.Example, or if a feature is missing.
 void parse_example(std::span<const std::uint8_t> bytes, ImageExample& example);
 /// The bytes of a tf.Example; equal examples have equal bytes. `format`: "JPEG" or "PNG", the
 /// feature "image/format".

@@ -10,8 +10,8 @@
 namespace assay {
 namespace {
 
-// Interpolated chroma of a column needs that of the next one: two columns of the image. The columns
-// of a box beyond them are those of the whole image.
+// Interpolating the chroma of a column needs the next chroma column, two columns of the image. With
+// this margin, the columns of a box equal those of the whole image.
 constexpr int margin = 2;
 
 /// a * b / 255, rounded.
@@ -37,13 +37,13 @@ class Decompressor {
  protected:
   bool read_header(std::span<const std::uint8_t> encoded) {
     if (setjmp(errors_.back) != 0) return false;
-    jpeg_abort_decompress(&info_);  // of what the last image left
+    jpeg_abort_decompress(&info_);  // discards the state of the last image
     jpeg_mem_src(&info_, encoded.data(), static_cast<unsigned long>(encoded.size()));
     jpeg_read_header(&info_, TRUE);
     return true;
   }
 
-  /// Begins to decode, of each row at least the columns of the box; all of an empty one.
+  /// Begins to decode at least the columns of the box in each row; all columns if the box is empty.
   bool start(J_COLOR_SPACE colours, int reduction, const PixelBox& box) {
     if (setjmp(errors_.back) != 0) return false;
     info_.out_color_space = colours;
@@ -56,7 +56,7 @@ class Decompressor {
     left_ = std::max(box.x - margin, 0);
     if (left_ > 0 || right < static_cast<int>(info_.output_width)) {
       auto first = static_cast<JDIMENSION>(left_), width = static_cast<JDIMENSION>(right - left_);
-      jpeg_crop_scanline(&info_, &first, &width);  // begins earlier, at a whole block
+      jpeg_crop_scanline(&info_, &first, &width);  // moves `first` back to the beginning of a block
       left_ = static_cast<int>(first);
     }
     return true;
@@ -75,8 +75,9 @@ class JpegDecoder final : public ImageDecoder, Decompressor {
  public:
   ImageSize open(std::span<const std::uint8_t> encoded) override {
     if (!read_header(encoded)) refuse();
-    // Coded data begins behind the first scan header. FF is always followed by 0 there, so FF D9 is
-    // the marker of the end. Data that end before it are truncated, be it behind what is decoded.
+    // Coded data begins behind the first scan header. An FF in coded data is always followed by 0,
+    // so FF D9 is the end marker. Data without it are truncated, even if the missing part would not
+    // be decoded.
     constexpr std::uint8_t end_of_image[] = {0xFF, 0xD9};
     const std::uint8_t* const from = info_.src->next_input_byte;
     const std::uint8_t* const to = from + info_.src->bytes_in_buffer;
@@ -115,7 +116,7 @@ class JpegDecoder final : public ImageDecoder, Decompressor {
     return true;
   }
 
-  /// Adobe stores 255 - C, and so on: then R is C * K / 255, where both are as stored.
+  /// Adobe stores 255 - C, and so on. So R is C * K / 255 of the stored C and K.
   void from_cmyk() {
     const int flip = info_.saw_Adobe_marker ? 0 : 255;
     for (std::size_t i = 0; i < pixels_.size(); i += 4)

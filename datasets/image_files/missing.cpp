@@ -1,4 +1,4 @@
-// Takes the place of the other sources where a library is missing.
+// Replaces the other sources if a library is missing.
 
 #include <boost/crc.hpp>
 
@@ -27,7 +27,7 @@ Bytes encode_jpeg(std::span<const std::uint8_t>, ImageSize, int, JpegColours, bo
 }
 Bytes encode_png(std::span<const std::uint8_t>, ImageSize) { refuse_images(); }
 
-// Checkpoints need it in every build. Boost takes some ten times as long as ISA-L.
+// Checkpoints need this function in every build. Boost takes about ten times as long as ISA-L.
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes) {
   boost::crc_optimal<32, 0x1EDC6F41u, 0xFFFFFFFFu, 0xFFFFFFFFu, true, true> sum;
   sum.process_bytes(bytes.data(), bytes.size());

@@ -11,9 +11,9 @@
 namespace assay {
 namespace {
 
-/// libpng's simplified interface takes 16 bits for linear light and corrects by gAMA. Here samples
-/// stay as they are stored, of 16 bits the upper eight, as Pillow and TensorFlow read them: all
-/// chunks but the palette and transparent colours are left out. libpng is C, so no exception may
+/// libpng's simplified interface treats 16-bit samples as linear light and applies gAMA. This
+/// decoder keeps samples as stored (the upper eight of 16 bits), as Pillow and TensorFlow do, so it
+/// ignores all chunks except the palette and transparent colours. libpng is C, so no exception may
 /// pass through it: an error jumps over the frames of functions that call setjmp, none of which has
 /// an object with a destructor.
 class PngDecoder final : public ImageDecoder {

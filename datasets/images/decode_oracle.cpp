@@ -31,7 +31,8 @@ std::array<std::uint32_t, 4> draw_words_of(std::uint64_t seed, std::uint64_t epo
 
 double share(std::uint32_t word) { return (static_cast<double>(word) + 0.5) / 4294967296.0; }
 
-/// A side in whole pixels. The operations before it may have other roundings in another program.
+/// A side in whole pixels. Near a tie the view is undecided, because another program may round the
+/// operations before it differently.
 double whole(double side, ClaimedView& view) {
   if (std::fabs(side - std::floor(side) - 0.5) < 1e-9) view.decided = false;
   return std::floor(side + 0.5);
@@ -118,7 +119,8 @@ DecodeOracle::DecodeOracle(std::span<const std::uint8_t> encoded, const DecodeCl
   pixels_ = decoder_->decode(divisor_, {0, 0, image_.width, image_.height});
 }
 
-/// A triangle over the pixels that the part touches, two pixels of the result or of the image wide.
+/// The weights of a triangle over the pixels that the part touches. It is two pixels of the result
+/// or of the image wide, whichever are larger.
 std::vector<DecodeOracle::Tap> DecodeOracle::taps(double start, double length, int pixels,
                                                   int position) const {
   const double step = length / size_, width = std::max(step, 1.0),
@@ -148,7 +150,8 @@ DecodeOracle::Element DecodeOracle::at(int row, int column, int colour) const {
       sum += y.weight * x.weight * pixels_.first[y.pixel * pixels_.stride + 4 * x.pixel + colour];
   const double deviation = channel_deviation[colour], shift = channel_mean[colour] / deviation,
                scaled = sum / 255 / deviation;
-  // All terms are positive: a rounding for each product, sum and weight, and for the constants.
+  // All terms are positive, so the bound is one rounding for each product, sum, weight and
+  // constant.
   const auto roundings = static_cast<double>(down.size() + across.size() + 12);
   return {scaled - shift, roundoff * (roundings * scaled + 4 * shift) + 1e-7};
 }

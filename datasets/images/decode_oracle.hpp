@@ -17,7 +17,7 @@ namespace assay {
 struct ClaimedView {
   double left = 0, top = 0, width = 0, height = 0;
   bool mirrored = false;
-  bool decided = true;  ///< false: so near to a tie of rounding that two parts are right
+  bool decided = true;  ///< false: two parts are correct, because a side is near a tie of rounding
 };
 /// The view in training. `augment`: the text of the option ("crop+flip"). CaseError for an unknown
 /// one.

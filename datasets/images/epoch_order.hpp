@@ -10,7 +10,7 @@ namespace assay {
 
 /// The order of an epoch is a function of (seed, epoch): shards are in random order, and the
 /// samples of each `interleave` shards are mixed at random, so a reader uses only that many files
-/// at a time. 0 mixes all samples. The order is that of the set if there is no `shuffle`.
+/// at a time. 0 mixes all samples. Without `shuffle`, the order is that of the set.
 class EpochOrder {
  public:
   /// `shards`: SampleSet::shards().

@@ -42,8 +42,8 @@ std::vector<fs::path> entries(const fs::path& folder, const Wanted& wanted) {
   return paths;
 }
 
-/// Hidden folders (.cache, .ipynb_checkpoints) are those of programs. A link that leads nowhere may
-/// have been a class.
+/// Hidden folders (.cache, .ipynb_checkpoints) belong to programs. A broken link is an error, since
+/// it may have been a class.
 std::vector<fs::path> subfolders(const fs::path& folder) {
   return entries(folder, [](const fs::directory_entry& entry) {
     if (entry.path().filename().string().starts_with('.')) return false;
@@ -130,7 +130,8 @@ std::unique_ptr<SampleSet> open_image_folder(const std::string& path) {
   return std::make_unique<FolderSet>(path);
 }
 
-/// "" unless a folder that has TFRecords also has a class of images: either may be what is meant.
+/// A class of images in a folder that also has TFRecords: the user may mean either. "" if there is
+/// none.
 std::string class_beside_records(const std::string& path) {
   std::error_code failed;
   for (fs::directory_iterator entry(path, failed), end; !failed && entry != end;

@@ -27,7 +27,7 @@ double part(std::uint32_t word, int which) { return (word >> (8 * which) & 0xFF)
 /// Rises from 0 to 1 and falls again, with period 1.
 double wave(double x) { return std::abs(2 * (x - std::floor(x)) - 1); }
 
-/// Blurred spots: numbers in [-1, 1] on a grid, between which is interpolated.
+/// Blurred spots: numbers in [-1, 1] on a grid, interpolated between its points.
 class Spots {
  public:
   Spots(std::uint64_t seed, std::int64_t number, ImageSize size)

@@ -32,11 +32,12 @@ struct GeneratedImages {
   std::uint64_t seed = 1;
   std::int64_t first = 0;  ///< number of the first picture; the number determines the picture
 };
-/// Pictures that are functions of (seed, number): a class has two colours and the direction and
-/// width of stripes between them; a picture has the place of its stripes, its brightness, blurred
-/// spots and noise. So a network can learn the classes, and a JPEG of quality 90 takes as many bits
-/// per pixel as a photograph. All arithmetic is exact or correctly rounded, so the pixels are the
-/// same on every machine. InputError for a number below 1 (first: below 0) or a side above 16384.
+/// Pictures that are functions of (seed, number): a class determines two colours and the direction
+/// and width of their stripes; the number determines the place of the stripes, the brightness,
+/// blurred spots and noise. So a network can learn the classes, and a JPEG of quality 90 takes as
+/// many bits per pixel as a photograph. All arithmetic is exact or correctly rounded, so the pixels
+/// are the same on every machine. InputError for a number below 1 (first: below 0) or a side above
+/// 16384.
 std::unique_ptr<ImageSource> make_generated_images(const GeneratedImages& images);
 
 /// The rows of a table in a file (datasets/file_table.hpp) as square grey pictures: 0 is black, the

@@ -50,7 +50,7 @@ class OutputFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-/// A folder that gets its name at the end, or vanishes.
+/// A folder that gets its name when it is complete, and else is deleted.
 class NewFolder {
  public:
   explicit NewFolder(const fs::path& folder) {

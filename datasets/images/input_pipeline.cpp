@@ -24,8 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kept_messages = 10;
 
-/// OpenMP may have bound the thread that starts others to one processor, which they would inherit:
-/// they may use what OpenMP's threads may use together.
+/// OpenMP may have bound the calling thread to one processor, and new threads inherit its binding.
+/// They get all processors of OpenMP's threads instead.
 void use_all_processors() {
   cpu_set_t all;
   CPU_ZERO(&all);
@@ -56,7 +56,7 @@ EpochOrder make_order(const SampleSet& set, const PipelineSettings& settings) {
 }
 
 void expect_usable(const SampleSet& set, const PipelineSettings& settings) {
-  // Damaged parts are left out of the set, which is then smaller.
+  // The set does not contain its damaged parts.
   const auto& faults = set.faults();
   if (std::ssize(faults) > settings.max_bad_samples)
     throw InputError(too_many(std::ssize(faults), faults.back(), settings));
@@ -90,7 +90,7 @@ class InputPipeline::Threads {
     }
     try {
       for (int i = 0; i < settings.threads; ++i) workers_.emplace_back([this] { work(); });
-    } catch (...) {  // no more threads: those that began must end
+    } catch (...) {  // the system refuses a thread: end those that have started
       stop();
       throw;
     }
@@ -217,7 +217,8 @@ class InputPipeline::Threads {
     return !paused_ && next_step_ < std::min(limit_, wanted_ + settings_.prefetch);
   }
 
-  /// Call it under the mutex. Elements of a step are taken in order, and steps one after the other.
+  /// Call it with the mutex held. It takes the elements of a step in order, and the steps one after
+  /// the other.
   Task take() {
     Task task{next_step_, next_element_, 0, -1, &find_slot(next_step_)};
     const std::int64_t step = first_step_ + task.step;
@@ -264,8 +265,7 @@ class InputPipeline::Threads {
         task.slot->error = error;
         task.slot->failed_at = task.element;
       }
-      // It does not notify for each sample: a consumer that wakes takes a processor from the
-      // threads.
+      // Only a complete batch wakes the consumer, which takes a processor from the threads.
       if (--task.slot->left == 0) batch_ready_.notify_all();
       if (busy_ == 0 && limit_ == 0) idle_.notify_all();
     }
@@ -284,7 +284,7 @@ class InputPipeline::Threads {
     std::int64_t index = -1;
     if (task.position >= 0)
       index = (*order_.samples(task.epoch))[static_cast<std::size_t>(task.position)];
-    // All callers agree which samples are good: the replacement is the same everywhere.
+    // Every thread and rank judges a sample alike, so all of them choose the same replacement.
     for (std::int64_t tried = 0; index >= 0 && !good(index, task.epoch, mine, out); ++tried) {
       index = settings_.decode.training ? (index + 1) % set_.size() : -1;
       if (tried == set_.size())
@@ -336,7 +336,7 @@ class InputPipeline::Threads {
   std::vector<Slot> slots_;
   std::uint64_t first_epoch_ = 0;
   std::int64_t first_step_ = 0;
-  std::int64_t limit_ = 0;                         ///< batches since start() that are made at most
+  std::int64_t limit_ = 0;                         ///< most batches that are made since start()
   std::int64_t wanted_ = 0;                        ///< calls of next() since start()
   std::int64_t next_step_ = 0, next_element_ = 0;  ///< the next to be taken
   int busy_ = 0;                                   ///< threads that make a sample

@@ -77,7 +77,7 @@ class InputPipeline {
 
   std::int64_t steps() const;  ///< batches of this rank in an epoch
   int threads() const;         ///< that were started
-  int prefetch() const;        ///< batches that it has memory to prepare in advance
+  int prefetch() const;        ///< batches that fit its memory for preparing in advance
   /// Starts preparing at most `batches` batches, beginning at `from`, over as many epochs as they
   /// need. Batches that were prepared before are dropped.
   void start(const PipelineState& state, std::int64_t batches = unlimited);
@@ -86,10 +86,9 @@ class InputPipeline {
   /// message has file and offset of the last one). After an InputError every call throws it again.
   /// Throws std::logic_error if all batches of start() have been taken.
   const Batch& next();
-  /// Threads begin no further samples until the next call of next() or start(). A caller pauses it
-  /// for work that shall not count as time of its steps (checks), and nothing is prepared
-  /// meanwhile: else the steps after it would find batches ready that they would otherwise have to
-  /// wait for.
+  /// Threads begin no further samples until the next call of next() or start(). A caller pauses the
+  /// pipeline during work that does not count as time of its steps (checks). Otherwise the threads
+  /// would prepare batches in that time, and later steps would wait less than they should.
   void pause();
   /// The state from which start() continues with the batch that next() would return.
   PipelineState state() const;

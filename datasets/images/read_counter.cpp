@@ -22,7 +22,7 @@ std::optional<std::int64_t> number_behind(std::string_view text, std::string_vie
 
 }  // namespace
 
-/// The text is made before the call that reads it is counted: one call reads all of it.
+/// One call reads the whole text, and the system writes the text before it counts that call.
 ReadCounter::Counts ReadCounter::counts() {
   Counts counts;
   char text[1024];
@@ -39,8 +39,8 @@ ReadCounter::Counts ReadCounter::counts() {
   return counts;
 }
 
-/// The first memory that a thread asks for may make glibc read the number of processors from a
-/// file, which is none of what is counted.
+/// The first allocation of a thread may make glibc read the number of processors from a file:
+/// allocate before counting begins.
 ReadCounter::ReadCounter() {
   void* volatile memory = std::malloc(1);
   std::free(memory);

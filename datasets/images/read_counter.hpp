@@ -6,20 +6,19 @@
 namespace assay {
 
 /// Counts what the read calls of the calling thread return, from its creation on: `rchar` of
-/// /proc/thread-self/io, which has bytes of every file system, be they from its cache or not. The
-/// reads of that file itself are subtracted, so the count is exact.
+/// /proc/thread-self/io, which counts bytes of every file system, cached or not. The reads of that
+/// file itself are subtracted, so the count is exact.
 class ReadCounter final {
  public:
   ReadCounter();
   /// True if the system counts.
   bool known() const { return begin_.known; }
-  /// Bytes since then.
+  /// Bytes that read calls returned since the creation.
   std::int64_t requested();
-  /// Bytes of them that a device delivered (`read_bytes`), with what it read ahead. Some network
-  /// file systems do not count here.
+  /// Bytes that a device delivered (`read_bytes`), including read-ahead. Some network file systems
+  /// do not count them.
   std::int64_t from_device();
-  /// Bytes that the thread has written and that a device gets (`write_bytes`), counted when the
-  /// thread writes.
+  /// Bytes that the thread wrote for a device (`write_bytes`), counted at the time of the write.
   std::int64_t to_device();
 
  private:
@@ -29,7 +28,8 @@ class ReadCounter final {
     std::int64_t own = 0;  ///< bytes of the text itself
   };
   static Counts counts();
-  /// The counts now; what reading them adds goes to `begin_`.
+  /// The counts since the creation. The bytes of this reading are added to `begin_`, and so never
+  /// count.
   Counts next();
   Counts begin_;
 };

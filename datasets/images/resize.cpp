@@ -86,7 +86,7 @@ void sum_columns(const float* line, const int* first, const float* weights, int 
   sum(line, first, weights, taps, size, scale, shift, step, out);
 }
 
-/// Copies past the caches: a batch is larger than they are, and is read much later.
+/// Copies with non-temporal stores: a batch is larger than the caches, and is read much later.
 void stream_row(const float* from, std::int64_t count, float* to) {
   const hn::ScalableTag<float> reals;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(reals));

@@ -1,6 +1,6 @@
 #pragma once
-// Bilinear resizing whose filter is wider when an image becomes smaller, as in PIL and with
-// torchvision's `antialias=True`.
+// Bilinear resizing with a filter that widens when an image becomes smaller, as in PIL and in
+// torchvision with `antialias=True`.
 
 #include <vector>
 
@@ -27,7 +27,7 @@ struct ResizeAxis {
 };
 
 /// Resizes `length` pixels that begin at `start` (both may be fractions) to `size` pixels. The
-/// filter is a triangle, two pixels of the result or of the input wide, whichever is wider; it is
+/// filter is a triangle, two pixels of the result or of the input wide, whichever are larger; it is
 /// cut off at the ends of the part and normalised. Pixels are numbered from 0 to `pixels` - 1.
 /// `flip`: the result is from last to first.
 void resize_axis(double start, double length, int pixels, int size, bool flip, ResizeAxis& axis);

@@ -23,9 +23,9 @@ struct DecodeSettings {
 
 /// The part of an image that SampleDecoder decodes.
 struct DecodedPart {
-  int reduction = 1;  ///< by which the sides of the image are divided
-  ImageSize size;     ///< of the image after that
-  Crop crop;          ///< in pixels of that
+  int reduction = 1;  ///< divisor of the sides of the image
+  ImageSize size;     ///< of the reduced image
+  Crop crop;          ///< in pixels of the reduced image
   bool flip = false;
   PixelBox box;  ///< the pixels from which the crop is resized
 };

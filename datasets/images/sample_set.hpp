@@ -27,10 +27,10 @@ class SampleSet {
   virtual std::int64_t size() const = 0;     ///< samples, at least 1
   virtual std::int64_t classes() const = 0;  ///< at least 1
   /// The name of the set in the id of a result: "tfrecord:n1281167c1000:1f3c5a7e9b2d". Its last
-  /// part is a hash; the functions below that open sets say of what.
+  /// part is a hash; each open function below says what is hashed.
   virtual std::string canonical() const = 0;
   /// The first sample of each shard, ascending from 0. Samples of a shard are adjacent on the disk.
-  /// There is one shard if no samples are.
+  /// One shard if no samples are adjacent.
   virtual std::vector<std::int64_t> shards() const = 0;
   /// Reads sample `index`, and reuses the memory of `sample`. BadSample "FILE, offset N: PROBLEM"
   /// if it cannot be used. InputError if a file cannot be read or has changed since it was opened.
@@ -48,7 +48,7 @@ class SampleSet {
 struct SampleSetOptions {
   /// Number of the first class in TFRecord files (1 in those of ImageNet).
   std::int64_t label_base = 0;
-  /// Number of classes of TFRecord files; a folder has as many as it has subfolders.
+  /// Number of classes of TFRecord files; a folder has one class for each subfolder.
   std::int64_t classes = 1000;
 };
 

@@ -13,8 +13,8 @@ struct SetFiles {
   std::vector<std::string> names;  ///< of all files, relative to `folder`
 };
 
-/// The files that open_samples(path) opens, in its order. Names and sizes are looked at, contents
-/// are not. InputError as open_samples(); also for a pattern that matches several folders.
+/// The files that open_samples(path) opens, in its order. Reads names and sizes, but no contents.
+/// InputError as open_samples(); also for a pattern that matches several folders.
 SetFiles find_set_files(const std::string& path);
 
 }  // namespace assay

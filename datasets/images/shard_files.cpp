@@ -34,7 +34,7 @@ std::string literal(const std::string& text) {
   return pattern;
 }
 
-/// glob(3) leaves out a folder that it cannot read, unless it is told to end there.
+/// By default glob(3) silently skips a folder that it cannot read; here that is an error.
 std::vector<std::string> matching(const std::string& pattern) {
   thread_local std::string fault;
   glob_t matches = {};
@@ -85,8 +85,8 @@ std::optional<ShardName> shard_name(const std::string& name) {
   return ShardName{name.substr(0, dash), name.substr(end), digits, *number, *shards};
 }
 
-/// Throws InputError for the first missing shard that is `wanted`. A pattern that names a part of
-/// the shards wants this part alone.
+/// Throws InputError for the first missing shard that is `wanted`. A pattern may want only a part
+/// of the shards.
 void expect_all_shards(const std::string& path, const std::vector<std::string>& files,
                        const std::function<bool(const std::string&)>& wanted) {
   std::map<std::tuple<fs::path, std::string, std::string, std::int64_t>,
@@ -100,7 +100,7 @@ void expect_all_shards(const std::string& path, const std::vector<std::string>& 
     }
   for (const auto& [key, set] : sets) {
     const auto& [name, numbers] = set;
-    // Some programs count from 1.
+    // Some programs number shards from 1.
     const std::int64_t first = numbers.contains(name.shards) && !numbers.contains(0) ? 1 : 0;
     for (std::int64_t number = first; number < first + name.shards; ++number)
       if (!numbers.contains(number) && wanted(name.with_number(number)))

@@ -31,7 +31,7 @@ class TableImages final : public ImageSource {
     if (count == 0) count = table->rows() - first;
     if (first < 0 || count < 1 || count > table->rows() - first)
       refuse(fmt::format("{} rows from row {} are not in its {}", count, first, table->rows()));
-    // Values and classes are those of the whole table, whichever rows are taken.
+    // Brightness and classes come from the whole table, whichever rows are used.
     values_.resize(static_cast<std::size_t>(table->rows() * features_));
     labels_.resize(static_cast<std::size_t>(table->rows()));
     table->read(0, values_, labels_);

@@ -20,7 +20,7 @@ void append(std::string& text, std::uint64_t value, int count) {
   for (int i = 0; i < count; ++i) text += static_cast<char>(value >> (8 * i) & 0xFF);
 }
 
-/// A CRC of data that hold CRCs is weak: TensorFlow rotates it and adds a constant.
+/// A CRC of data that contain CRCs is weak, so TensorFlow rotates it and adds a constant.
 std::uint32_t mask_crc(std::span<const std::uint8_t> bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
@@ -42,7 +42,7 @@ TfRecordIndex index_tfrecords(const DataFile& file) {
   const auto head = std::span(between).subspan(check_bytes);
   std::int64_t offset = 0;
   while (offset < file.size()) {
-    // The check of the record before lies beside this head: one read for both.
+    // The check of the previous record is adjacent to this head: one read gets both.
     const std::int64_t before = index.records.empty() ? 0 : check_bytes;
     const std::int64_t left = file.size() - offset;
     const auto got = static_cast<std::size_t>(before + std::min(left, head_bytes));

@@ -1,6 +1,7 @@
 #pragma once
-// The TFRecord format: a sequence of records, each of a length (8 bytes, little-endian), a checksum
-// of the length (4), the data, and a checksum of the data (4). A checksum is a masked CRC-32C.
+// The TFRecord format: a sequence of records. A record is its length (8 bytes, little-endian), a
+// checksum of the length (4), the data, and a checksum of the data (4). A checksum is a masked
+// CRC-32C.
 
 #include <cstdint>
 #include <string>

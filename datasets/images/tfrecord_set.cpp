@@ -18,8 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Number of shards that may stay open: each sample of one then costs one call of the file system.
-/// The limit of open files is raised as far as it may be; some are left to the rest of the process.
+/// Number of shards that may stay open; reading a sample of an open shard takes one system call.
+/// The limit of open files is raised as far as allowed; some files are left to the rest of the
+/// process.
 std::size_t shards_kept_open(std::size_t count) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
@@ -122,7 +123,7 @@ class TfRecordSet final : public SampleSet {
     const auto next = std::upper_bound(
         shards_.begin(), shards_.end(), index,
         [](std::int64_t wanted, const Shard& shard) { return wanted < shard.first; });
-    return *std::prev(next);  // the last that begins there: those before it are empty
+    return *std::prev(next);  // the last shard that begins there: the shards before it are empty
   }
   /// The file of the shard; `again` holds it if it has not stayed open.
   static const DataFile& opened(const Shard& shard, std::optional<DataFile>& again) {

@@ -27,7 +27,7 @@ inline const NameTable<Augment> augment_names({"crop+flip", "crop", "shift", "no
 /// crop: torchvision's RandomResizedCrop. The crop has 8 % to 100 % of the area and an aspect ratio
 /// of 3/4 to 4/3 (uniform in its logarithm), sides and place in whole pixels; after ten tries that
 /// do not fit, the largest centred one.
-/// crop+flip: the same, and mirrored with probability 1/2 (torchvision's RandomHorizontalFlip).
+/// crop+flip: like crop, and mirrored with probability 1/2 (torchvision's RandomHorizontalFlip).
 /// shift: a square as large as evaluation's, anywhere in the image; for images that would belong to
 /// another class if they were mirrored or cut (digits).
 /// none: as in evaluation.

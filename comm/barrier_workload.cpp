@@ -69,7 +69,7 @@ class BarrierWorkload final : public Workload {
           "rank",
           seconds, turn, delay_seconds());
     }
-    // Each rank checks each of its waits.
+    // Each rank checks all of its waits.
     result.checked = result.outputs = n == 1 ? 0 : static_cast<std::int64_t>(turns.size());
     result.reference = n == 1 ? "one rank: a barrier has nothing to wait for"
                               : fmt::format("causality: {} of {} ranks entered {} ms late",
@@ -84,7 +84,7 @@ class BarrierWorkload final : public Workload {
     return 0;
   }
 
-  /// Seconds that this rank was in a barrier to which rank `turn` came late.
+  /// Seconds that this rank spent in a barrier that rank `turn` entered late.
   double run_with_late_rank(int turn) {
     char word = 1;
     Stream& stream = device_.stream();

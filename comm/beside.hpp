@@ -1,7 +1,7 @@
 #pragma once
 // A victim beside an aggressor: the even ranks call an allreduce again and again, first alone, then
-// while the odd ranks exchange long messages (alltoall). The latencies of single calls tell what it
-// costs them.
+// while the odd ranks exchange long messages (alltoall). The latencies of single calls show how
+// much the victims are delayed.
 
 #include <memory>
 
@@ -17,7 +17,7 @@ inline constexpr int beside_calls = 100;
 /// Why it cannot be run, or "".
 std::string why_not_beside(const CollectiveProblem& problem, const Communicator& ranks);
 
-/// Takes over `ranks`, whose messages are those of the host. A run has no rate; its metrics are the
+/// Takes over `ranks`, whose messages are in host memory. A run has no rate; its metrics are the
 /// median and the 99th percentile of a call, alone and beside, of the slowest victim. All elements
 /// of the last call of each rank are checked, the aggressors' too.
 std::unique_ptr<Workload> beside_workload(const CollectiveProblem& problem,

@@ -52,8 +52,7 @@ class BisectionWorkload final : public VerifiedWorkload {
   }
 
  private:
-  /// The median times of all pairs, each of its slower message by the slower of its ranks.
-  /// Collective.
+  /// For each pair, the median time of its slower message on its slower rank. Collective.
   std::vector<PairTime> pair_times() const {
     std::vector<double> mine;
     for (std::size_t i = 0; i < times_.size(); i += 2)
@@ -67,9 +66,10 @@ class BisectionWorkload final : public VerifiedWorkload {
     receive_ = {tensors[1]->data(), elements * std::ssize(partners_), problem_.shape().type};
   }
 
-  /// A message begins when all ranks have ended the one before: a slow pair delays nobody's clock.
-  /// Both directions at once would be one after the other for pairs whose ranks leave the barrier
-  /// apart, where a library asks for the data of a long message behind its own data.
+  /// A message begins when all ranks have ended the previous one, so a slow pair does not affect
+  /// the times of other pairs. The two directions do not overlap: some libraries request a long
+  /// message only after they have sent their own, so only pairs whose ranks leave the barrier
+  /// together would send both at once.
   void execute(Stream& stream) override {
     for (std::size_t round = 0; round < partners_.size(); ++round) {
       const int self = ranks_->rank(), partner = partners_[round][static_cast<std::size_t>(self)];

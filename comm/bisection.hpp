@@ -1,7 +1,7 @@
 #pragma once
-// Bisection: half of the ranks send to the other half, pair by pair and all pairs at once, then
-// back, in one random permutation after the other. Each rank has a time for each of its partners,
-// so a slow link is found by the pairs that use it.
+// Bisection: half of the ranks send to the other half, in pairs and all pairs at once, then back.
+// This is repeated for several random permutations. Each rank has a time for each of its partners,
+// so the pairs that use a slow link reveal it.
 
 #include <memory>
 
@@ -12,8 +12,9 @@
 
 namespace assay {
 
-/// Takes over `ranks`, whose messages are those of the host (a pair's time is read from its clock).
-/// Its metrics are the findings. Every byte that every rank receives is checked.
+/// Takes over `ranks`, whose messages are in host memory (a pair's time is read from the host's
+/// clock). The metrics are the findings about pairs and links. Every byte that every rank receives
+/// is checked.
 std::unique_ptr<Workload> bisection_workload(const CollectiveProblem& problem,
                                              std::unique_ptr<Communicator> ranks,
                                              const CollectiveSettings& settings, Device& device,

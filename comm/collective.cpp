@@ -23,7 +23,7 @@ TensorSpec buffer_spec(const char* name, Role role, DataType type, std::int64_t 
   return spec;
 }
 
-/// The call of a pattern; exchanges are none.
+/// The call of a pattern; exchanges are not calls.
 Collective find_collective(Pattern pattern) {
   if (is_exchange(pattern)) throw std::logic_error("an exchange is not a collective call");
   static_assert(static_cast<int>(Pattern::barrier) == static_cast<int>(Collective::barrier));

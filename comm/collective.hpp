@@ -9,9 +9,8 @@
 //   busbw        = algbw * factor: 2 (n-1)/n for allreduce, (n-1)/n for reduce_scatter, allgather
 //                  and alltoall, 1 for broadcast, reduce and sendrecv (NVIDIA nccl-tests,
 //                  doc/PERFORMANCE.md): comparable with the bandwidth of a link, whatever n is.
-//                  For bisection, with a message there and one back in each permutation, twice
-//                  their number; for alltoallv what the busiest rank sends to others, or receives,
-//                  of bytes
+//                  bisection: 2 * permutations (one message there, one back); alltoallv: the part
+//                  of bytes that the busiest rank sends to other ranks or receives
 //   deepbench_bw = n * bytes / time, for allreduce: "Gigabytes/sec" of the DeepBench result sheets
 
 #include <cstdint>
@@ -57,7 +56,7 @@ struct CollectiveShape {
   DataType type = DataType::fp32;
   ReduceOp op = ReduceOp::sum;  ///< for patterns that reduce
   std::int64_t bytes = 0;
-  int ranks = 1;  ///< that make the call together
+  int ranks = 1;  ///< ranks that make the call together
   bool in_place = false;
   int root = 0;     ///< for broadcast and reduce
   int rounds = 1;   ///< permutations of bisection
@@ -84,15 +83,15 @@ class CollectiveProblem final : public Problem {
   nlohmann::json json() const override;
   double flops() const override { return 0; }  ///< additions are not counted
   double bytes() const override { return static_cast<double>(shape_.bytes); }
-  /// Empty for a barrier, which moves no data, for one rank, which communicates nothing, and beside
-  /// others, where latencies are metrics.
+  /// Empty for a barrier (which moves no data), for one rank (which does not communicate), and with
+  /// `beside` (whose metrics are latencies).
   std::map<std::string, double> amounts() const override;
 
   const CollectiveShape& shape() const { return shape_; }
   std::int64_t elements() const;  ///< of the whole message
   std::int64_t part() const { return elements() / shape_.ranks; }
-  /// The elements of each rank's message that rank `to` gets, of alltoallv: 1 / (to + 1)^zipf of
-  /// the sum over all ranks, between places that are rounded down.
+  /// alltoallv: the elements of each rank's message that rank `to` gets. Their fraction is 1 / (to
+  /// + 1)^zipf of the sum over all ranks; both ends are rounded down.
   ElementRange of_rank(int to) const;
   double busbw_factor() const;
   /// The buffers of rank `rank`: "send" and "receive", or "data" where there is only one.
@@ -110,9 +109,9 @@ std::string why_not_problem(const CollectiveShape& shape);
 
 /// Checks every element of every output of rank `rank`: bit for bit, averages within 2 units in the
 /// last place. With wire compression (Execution::wire_bits), and for sums over too many ranks to be
-/// exact, an error bound takes the place of equality (docs/method.md).
-/// `members`: the numbers by which the data of ranks are known, if they are a group of all ranks;
-/// empty: their own.
+/// exact, an error bound replaces equality (docs/method.md). `members`: if the ranks are a group of
+/// all ranks, the number of each among all ranks, from which its data follow; empty: the ranks' own
+/// numbers.
 std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank,
                                           std::vector<int> members = {});
 

@@ -61,8 +61,8 @@ class CollectiveOperation final : public Operation {
   }
 
  private:
-  /// Collective, as the first run after a bind is. This run belongs to the verification, before
-  /// which every rank has allocated its buffers, and is never timed.
+  /// Collective: called in the first run after a bind. This run belongs to the verification and is
+  /// never timed; every rank has allocated its buffers before it.
   void prepare() {
     if (!is_exchange(problem_.shape().pattern)) ranks_->prepare(call_);
     prepared_ = true;
@@ -72,7 +72,7 @@ class CollectiveOperation final : public Operation {
     const int n = ranks_->size(), rank = ranks_->rank();
     const int next = (rank + 1) % n, before = (rank + n - 1) % n;
     Request sent, received;
-    // A receive that is posted first saves the library a copy. A rank sends to itself first.
+    // Posting the receive first saves the library a copy. A single rank sends to itself first.
     if (n == 1) sent = ranks_->send(call_.send, next, sendrecv_tag, stream);
     received = ranks_->receive(call_.receive, before, sendrecv_tag, stream);
     if (n > 1) sent = ranks_->send(call_.send, next, sendrecv_tag, stream);
@@ -128,7 +128,7 @@ Execution make_executed(const CollectiveSettings& settings, const Communicator& 
 }
 
 Call unbound_call(const CollectiveProblem& problem, int rank) {
-  // Two addresses, so that the call is in place only where the problem is.
+  // Two addresses, so that the call is in place only if the problem is.
   alignas(64) static std::byte addresses[2][64];
   void* data[2] = {addresses[0], addresses[1]};
   return problem.call(rank, data);

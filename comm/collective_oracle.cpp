@@ -37,19 +37,20 @@ class CollectiveOracle final : public WholeOracle {
 
   int exact_magnitude(const Execution& execution) const override {
     const int bits = count_bits(execution) - (sums() ? log2_up(adders(execution)) : 0);
-    if (shape_.op == ReduceOp::average && sums()) return 0;  // their quotients are no integers
+    if (shape_.op == ReduceOp::average && sums()) return 0;  // averages are not integers
     return bits < 1 ? 0 : std::min(small, 1 << std::min(bits, 20));
   }
   int full_magnitude(const TensorSpec&) const override {
     return sums() ? 2147483647 / shape_.ranks : 2147483647;
   }
-  /// No order of additions rounds a sum of all ranks' values that stays within the significand.
+  /// If the sum of all ranks' values fits the significand, no order of additions rounds it.
   int fixed_bits(const TensorSpec&, const Execution& execution) const override {
     if (!sums() || is_integer(shape_.type) || compressed(execution)) return 0;
     return std::max(0, significand(shape_.type) - log2_up(adders(execution)));
   }
-  /// More ranks than a sum without rounding can have add up in turn, each group at other elements,
-  /// with a bit more than the least.
+  /// If there are more ranks than a sum without rounding allows, groups of ranks are nonzero in
+  /// turn, each group at other elements. A group has at most half of the allowed ranks, so that
+  /// values have 2 bits or more.
   int groups(const Execution& execution) const override {
     if (!sums() || is_integer(shape_.type) || compressed(execution)) return 1;
     const int most = 1 << std::min(significand(shape_.type) - 1, 30);
@@ -84,7 +85,7 @@ class CollectiveOracle final : public WholeOracle {
     return reduces(shape_.pattern) &&
            (shape_.op == ReduceOp::sum || shape_.op == ReduceOp::average);
   }
-  /// Ranks whose values add up at one element, at most.
+  /// Most ranks whose values are added at one element.
   int adders(const Execution& execution) const {
     const int all = groups(execution);
     return (shape_.ranks + all - 1) / all;
@@ -93,7 +94,7 @@ class CollectiveOracle final : public WholeOracle {
   static DataType find_wire(const Execution& execution) {
     return *execution.wire_bits == significand(DataType::fp16) ? DataType::fp16 : DataType::bf16;
   }
-  /// Bits that values keep on their way.
+  /// Bits of a value that survive transport.
   int count_bits(const Execution& execution) const {
     const int own = significand(shape_.type);
     return compressed(execution) ? std::min(own, *execution.wire_bits) : own;
@@ -107,7 +108,7 @@ class CollectiveOracle final : public WholeOracle {
 
   void reduced(const Inputs& inputs, const Execution& execution, bool exact, std::int64_t first,
                std::span<Expected> expected) const {
-    // A rank's receive buffer of its own begins with its own part.
+    // A separate receive buffer begins with the rank's own part.
     const bool own_part = shape_.pattern == Pattern::reduce_scatter && !shape_.in_place;
     const std::int64_t at = own_part ? first + rank_ * problem_.part() : first;
     sizes_.assign(values_.size(), 0);
@@ -138,7 +139,7 @@ class CollectiveOracle final : public WholeOracle {
     }
   }
 
-  /// Over the sum of the magnitudes of what is added; 0: exactly.
+  /// Error bound relative to the sum of the summands' magnitudes; 0: exact.
   double relative_bound(bool exact) const {
     if (exact || !sums()) return 0;
     // 2 units in the last place; integers have no average.
@@ -185,7 +186,7 @@ class CollectiveOracle final : public WholeOracle {
   int rank_;
   std::vector<int> members_;                ///< by rank, the number of its data
   std::vector<std::vector<int>> partners_;  ///< of bisection, [round][rank]
-  // Each thread has those of its block.
+  // Each thread has the values of its block.
   static thread_local std::vector<double> values_, sizes_;
 };
 

@@ -15,8 +15,8 @@ namespace assay {
 struct CollectivesSettings {
   std::shared_ptr<const CollectiveProblem> problem{};
   std::optional<ReplaySettings> replay{};
-  int group = 0;       ///< ranks of a group, if groups make the call at once; 0: one call of all
-  bool rails = false;  ///< a group has every n-th rank; else consecutive ones
+  int group = 0;  ///< ranks of a group, if groups call at the same time; 0: one call of all ranks
+  bool rails = false;  ///< a group has every n-th rank; false: consecutive ranks
 };
 
 class CollectivesBenchmark final : public Benchmark {
@@ -33,8 +33,8 @@ class CollectivesBenchmark final : public Benchmark {
   std::shared_ptr<const Problem> problem(const Case& selected) const override;
   Result<std::unique_ptr<Workload>> prepare(const Case& wanted,
                                             CaseContext& context) const override;
-  /// The ranks that an MPI launcher started, through the MPI plugin that understands the launcher;
-  /// one rank without a launcher.
+  /// The ranks that an MPI launcher started, connected by the MPI plugin that supports the
+  /// launcher. One rank without a launcher.
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override;
 };
 

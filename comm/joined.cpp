@@ -22,7 +22,7 @@ namespace assay {
 namespace {
 
 /// Agrees on a step that a single rank may refuse. A refusal by all ranks means unsupported; a
-/// refusal by some is an error, of which all ranks must know before the next collective call.
+/// refusal by some ranks is an error, which all ranks must know before the next collective call.
 std::optional<Unsupported> agree_on(const std::string& mine, Communicator& ranks) {
   const Agreement refusals(mine, ranks);
   if (refusals.all()) return Unsupported{mine};
@@ -64,8 +64,8 @@ const AlgorithmEntry& find_entry(const std::string& name) {
                        [&](const AlgorithmEntry& entry) { return entry.name == name; });
 }
 
-/// How a case connects its ranks, read once from its settings. A setting that a program does not
-/// have is at its usual value.
+/// How a case connects its ranks, read once from its settings. A setting that the program lacks has
+/// its default.
 struct Connection {
   explicit Connection(Settings settings) : options{std::move(settings)} {}
   Connection on_host() const {
@@ -74,7 +74,7 @@ struct Connection {
     return Connection(std::move(settings));
   }
 
-  Options options;  ///< for plugins and algorithms, which have settings of their own
+  Options options;  ///< for plugins and algorithms, which read further settings
   std::string transport = options.get("transport", launched_transport);
   std::string algorithm = options.get("algorithm", "library");
   std::string intra_node = options.get("inside", "same");
@@ -138,8 +138,8 @@ struct Joined {
 
 /// The groups of ranks that make a call at once.
 struct Groups {
-  int size = 0;                ///< ranks of one; 0: there is one of all
-  bool rails = false;          ///< else blocks
+  int size = 0;                ///< ranks of a group; 0: one group of all ranks
+  bool rails = false;          ///< false: blocks of consecutive ranks
   int own = 0;                 ///< the group of this rank
   std::vector<int> members{};  ///< of this rank's group
 };
@@ -181,7 +181,7 @@ Result<Communicator*> join_transport(const std::string& name, const Connection& 
       fmt::format("{} {} {}", name, connection.ranks_per_node, connection.device);
   if (const auto known = context.joined.find(key); known != context.joined.end())
     return known->second.get();
-  // A communicator of its own: messages of an algorithm must not meet those of the runner.
+  // A separate communicator: messages of an algorithm must not mix with those of the runner.
   if (name == launched_transport)
     return context.joined.emplace(key, context.ranks.split(0, context.ranks.rank()))
         .first->second.get();
@@ -278,8 +278,8 @@ JobNetwork job_network(const std::string& transport, Communicator* ranks) {
 
 namespace {
 
-/// The source of the arrivals, which show who comes late to the calls; `transport` transfers the
-/// messages of these.
+/// The source of the arrivals, which show which rank enters the calls late. `transport` carries the
+/// messages of their measurement.
 ArrivalSource make_arrivals(const CollectivesSettings& collectives, const Connection& connection,
                             Communicator& transport) {
   if (connection.on_gpu) return {{}, "a GPU makes the calls: the host's clock does not tell when"};
@@ -291,7 +291,7 @@ ArrivalSource make_arrivals(const CollectivesSettings& collectives, const Connec
   return {ArrivalSource::Kind::collective, "", job_network(connection.transport, &transport)};
 }
 
-/// Why messages between pairs of ranks cannot be exchanged so, or "".
+/// Why a pattern of messages between pairs of ranks cannot run over this connection, or "".
 std::string why_not_exchange(Pattern pattern, const Connection& connection) {
   if (connection.algorithm != "library")
     return fmt::format("{} consists of messages (it has no algorithm). Use --algorithm library.",
@@ -315,7 +315,7 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   if (std::string reason = why_not_problem(shape); !reason.empty())
     return Unsupported{std::move(reason)};
   // Each rank generates and checks data with its share of the processors: more threads would spin
-  // during the other ranks' calls.
+  // while other ranks make calls.
   omp_set_num_threads(std::max(1, processors() / context.ranks_here));
   const Connection connection(wanted.settings);
   const auto start = std::chrono::steady_clock::now();
@@ -357,7 +357,7 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   if (shape.beside > 0) {
     if (std::string reason = why_not_beside(problem, *ranks); !reason.empty())
       return Unsupported{std::move(reason)};
-    // A half of the ranks is a part of the transport, without what lies over it.
+    // Each half of the ranks uses a split of the transport itself, without algorithms and layers.
     if (replay || settings.nonblocking || settings.registered || connection.on_gpu ||
         settings.algorithm != "library" || connection.has_wire)
       return Unsupported{

@@ -22,8 +22,8 @@ inline constexpr const char* gpu_transport = "nccl";
 /// for calls on memory of the host, or, over gpu_transport, of the GPU of each rank. Collective.
 Result<std::unique_ptr<Communicator>> connect_ranks(const Options& options, CaseContext& context);
 
-/// The network of collectives over this transport (the setting), with its ranks; null: those that
-/// were launched.
+/// The network of collectives over this transport (the setting), with its ranks; null: the launched
+/// ranks.
 JobNetwork job_network(const std::string& transport, Communicator* ranks);
 
 /// The workload of one case. Collective.

@@ -21,8 +21,8 @@ struct Ranks {
   std::vector<int> nodes;               ///< by rank, numbered from 0
 };
 
-/// Nodes as `known` reports them. If the setting "ranks_per_node" is above 0, each node is instead
-/// that many consecutive ranks. Collective.
+/// The nodes that `known` reports or, if the setting "ranks_per_node" is above 0, nodes of that
+/// many consecutive ranks. Collective.
 Ranks read_ranks(Communicator& known, const Options& options);
 /// The ranks with this rank's color, in the order of key, then rank; nodes are renumbered from 0.
 /// Collective.

@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace assay::HWY_NAMESPACE {
 namespace {
 
-/// A line of a cache, at most.
+/// At most one cache line.
 template <class Value>
 constexpr std::size_t most = streamed_line / sizeof(Value);
 template <class Value>
@@ -44,8 +44,8 @@ void with_format(DataType type, Body body) {
   }
 }
 
-// The operators. Highway's Min and Max are not used: these take the first where one is not a
-// number, on all processors.
+// The operators. They replace Highway's Min and Max: if an argument is NaN, these return the first
+// one on all processors.
 struct Sum {
   template <class V>
   HWY_INLINE V operator()(V x, V y) const {
@@ -78,7 +78,7 @@ void with_operator(ReduceOp op, Body body) {
   }
 }
 
-/// out[i] = x[i] op y[i]; what is less than a vector is done in a copy.
+/// out[i] = x[i] op y[i]; elements that do not fill a vector are computed in a copy.
 template <class Format, class Operator>
 void each(typename Format::Stored* out, const typename Format::Stored* x,
           const typename Format::Stored* y, std::int64_t count, Operator op) {
@@ -97,22 +97,22 @@ void each(typename Format::Stored* out, const typename Format::Stored* x,
   std::memcpy(out + i, xs, bytes);
 }
 
-/// Highway streams 16 bytes of a vector that has less.
+/// Highway streams at least 16 bytes, even of a shorter vector.
 template <class Format>
 constexpr bool streams =
     HWY_ARCH_X86&& hn::MaxLanes(Packed<Format, Lanes<typename Format::Value>>()) *
         sizeof(typename Format::Stored) >=
     16;
 
-/// True if all begin at the same place of a line.
+/// True if all have the same offset in a cache line.
 bool are_alike(std::span<std::byte* const> places) {
   return std::all_of(places.begin(), places.end(), [&](const std::byte* place) {
     return before_streamed_line(place) == before_streamed_line(places.front());
   });
 }
 
-/// The same, and out to each of `also`, all alike, past the caches. It reads the register, because
-/// a load would wait for a vector that was just stored to a line that is still on its way.
+/// The same, and streams the results to each of `also`, which are alike. It stores from the
+/// register, because loading a vector that was just stored would wait for its cache line.
 template <class Format, class Operator>
 void each_streamed(typename Format::Stored* out, const typename Format::Stored* x,
                    const typename Format::Stored* y, std::int64_t count,
@@ -177,7 +177,7 @@ void scale_here(const Buffer& sum, int ranks) {
   });
 }
 
-/// fp64 as what it is rounded to, fp32.
+/// fp64 in memory, rounded to fp32 for computation.
 struct Narrowed {
   using Stored = double;
   using Value = float;
@@ -196,7 +196,7 @@ struct Narrowed {
 
 template <class To, class From>
 void convert_each(typename To::Stored* out, const typename From::Stored* in, std::int64_t count) {
-  const hn::Rebind<float, Lanes<double>> d;  // as many as there are of either
+  const hn::Rebind<float, Lanes<double>> d;  // as many lanes as of fp64
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   std::int64_t i = 0;
   for (; i + lanes <= count; i += lanes) store(To(), From::load(d, in + i), d, out + i);

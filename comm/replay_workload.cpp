@@ -28,7 +28,7 @@ void expect_allreduce(const CollectiveProblem& problem, const ReplaySettings& re
     throw std::logic_error("the problem of a replay is the allreduce of all its tensors");
 }
 
-/// The call of each tensor: its part of the call of them all.
+/// The call of each tensor: its part of the call of all tensors.
 std::vector<Call> make_calls(const Call& all, const std::vector<std::int64_t>& counts) {
   std::vector<Call> calls;
   std::int64_t first = 0;
@@ -93,12 +93,12 @@ class ReplayWorkload final : public VerifiedWorkload {
     bind_first();
   }
 
-  /// Counts and times are those of the calls that have reached the communicator.
+  /// Uses counts and times of the calls that reached the communicator.
   std::map<std::string, double> take_done() override {
     const std::int64_t runs = std::exchange(runs_, 0);
     const CountedCalls::Counts done = ranks_.take();
     const double shortest = std::exchange(shortest_, std::numeric_limits<double>::infinity());
-    // If any rank has a fault, all throw.
+    // If one rank has a fault, all ranks throw.
     double wrong[] = {std::abs(static_cast<double>(done.calls - runs * claims_.tensors)),
                       claims_.polled ? 0.0 : static_cast<double>(done.polls),
                       std::max(0.0, (1 - 1e-9) * claims_.compute_seconds - shortest)};
@@ -130,7 +130,7 @@ class ReplayWorkload final : public VerifiedWorkload {
   }
 
   void execute(Stream& stream) override {
-    // Preparing is collective: in the first run after a bind every rank has allocated its buffers.
+    // prepare() is collective. In the first run after a bind, every rank has allocated its buffers.
     if (!prepared_)
       for (const Call& call : calls_) ranks_.prepare(call);
     prepared_ = true;
@@ -174,7 +174,8 @@ class ReplayWorkload final : public VerifiedWorkload {
   Call all_;
   std::vector<Call> calls_;
   std::vector<Request> requests_;
-  std::int64_t runs_ = 0;  ///< since take_done(); and seconds until the last tensor was ready
+  std::int64_t runs_ = 0;  ///< since take_done()
+  /// Since take_done(): least seconds of a run until its last tensor was ready.
   double shortest_ = std::numeric_limits<double>::infinity();
 };
 

@@ -32,8 +32,8 @@ struct ReplaySettings {
 std::string why_not_replay(const CollectiveProblem& problem, const ReplaySettings& replay,
                            const Communicator& ranks);
 
-/// The demands of a case, read from its texts. The calls that reach the communicator must meet
-/// them.
+/// The requirements of a case, read from its settings as text. The calls that reach the
+/// communicator must meet them.
 struct ReplayClaims {
   std::int64_t tensors = 0;
   double compute_seconds = 0;

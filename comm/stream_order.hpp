@@ -1,5 +1,5 @@
 #pragma once
-// Transfers that are work of a device's stream: others can be ordered behind them without the host.
+// Transfers that run on a device's stream: other work can be ordered behind them without the host.
 
 #include "core/api/communicator.hpp"
 
@@ -10,13 +10,13 @@ class StreamOrder {
  public:
   virtual ~StreamOrder() = default;
   /// Work that is submitted to `stream` from now on comes after the transfer. The caller still has
-  /// to wait() for the request, which alone tells that a transfer has failed. False, and nothing is
-  /// changed, where only the host can wait for it.
+  /// to wait() for the request, which alone tells that a transfer has failed. If only the host can
+  /// wait for the transfer, returns false and changes nothing.
   virtual bool order(const Request& request, Stream& stream) = 0;
 };
 
-/// StreamOrder::order() of `ranks`; false if it has none. A request that is done tells whether
-/// others could be ordered.
+/// StreamOrder::order() of `ranks`; false if it has none. A request that is already done also shows
+/// whether the ranks support ordering.
 inline bool order(Communicator& ranks, const Request& request, Stream& stream) {
   auto* const order = dynamic_cast<StreamOrder*>(&ranks);
   return order != nullptr && order->order(request, stream);

@@ -41,8 +41,7 @@ class TextRows {
   const DataFile& file_;
   std::int64_t begin_, index_bytes_;
   char comment_;
-  std::vector<std::int64_t> rows_before_{
-      0};  ///< the number of rows before each block; at the end, of all rows
+  std::vector<std::int64_t> rows_before_{0};  ///< each block; at the end, all rows
 };
 
 std::string_view strip_blanks(std::string_view text);

@@ -18,15 +18,16 @@ namespace assay {
 struct AlgorithmEntry {
   std::string_view name;  ///< the value of --algorithm
   std::string_view help;
-  /// Collective. `transport` connects all ranks. `intra_node` connects the same ranks; a hybrid
-  /// algorithm splits it and uses it inside each node. It is the communicator that --intra-node
-  /// names; by default, and with --intra-node shared_memory (which the hybrid creates itself), it
-  /// is `transport`. Both must outlive the result.
+  /// Collective. `transport` and `intra_node` both connect all ranks, and must outlive the result.
+  /// A hybrid algorithm splits `intra_node` and uses it inside each node. --intra-node names it; by
+  /// default, and with --intra-node shared_memory (which the hybrid creates itself), it is
+  /// `transport`.
   Result<std::unique_ptr<Communicator>> (*make)(Communicator& transport, Communicator& intra_node,
                                                 const Options& options);
 };
 
-/// All algorithms in the order of their names, with `library`, the transport's own collectives.
+/// All algorithms in the order of their names, including `library`, the transport's own
+/// collectives.
 const std::vector<AlgorithmEntry>& algorithms();
 
 /// Fills in the fields of `executed` that all of Assay's own algorithms share: the implementation

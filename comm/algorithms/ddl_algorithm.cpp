@@ -1,7 +1,7 @@
-// ddl (M. Cho et al., PowerAI DDL, arXiv:1708.02188): a ring at each level of the topology. Data
-// are reduced and scattered from the innermost level outwards, so that each further level, whose
-// links are slower and shared by more ranks, carries the part that the levels inside it leave; then
-// they are gathered the way back.
+// ddl (M. Cho et al., PowerAI DDL, arXiv:1708.02188): a ring at each level of the topology. A
+// reduce-scatter runs from the innermost level outwards, and an allgather runs back inwards. So
+// each outer level, whose links are slower and shared by more ranks, carries only the part that the
+// inner levels leave.
 #include <fmt/format.h>
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace assay {
 
 namespace {
 
-/// The groups of this rank, innermost first. Ranks are in the order of their nodes; those of a
-/// group of a level are as far apart as the levels inside it have ranks.
+/// The groups of this rank, innermost first. Ranks are in the order of their nodes. The distance
+/// between the ranks of a group is the number of ranks in the levels inside it.
 std::vector<Group> make_groups(const Topology& topology, const std::vector<int>& levels) {
   std::vector<int> order;
   std::size_t me = 0;

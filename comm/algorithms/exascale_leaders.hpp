@@ -8,7 +8,8 @@
 
 namespace assay {
 
-/// The socket that each rank of a node is bound to, -1 where it is not bound to one. Collective.
+/// The socket to which each rank of a node is bound; -1 for a rank that is not bound to one.
+/// Collective.
 std::vector<int> find_sockets(Communicator& node);
 
 /// Two ranks on each of two sockets, in the order of ranks. Without two sockets of two ranks each

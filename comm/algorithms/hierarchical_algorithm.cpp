@@ -1,7 +1,7 @@
 // hierarchical: the slow links between nodes carry 1/(ranks of a node) of the data for each rank.
 // Reduce-scatter within the node, allreduce of each piece among the nodes, allgather within the
-// node. The remainder that a node's ranks do not divide, and all where nodes are unequal, by reduce
-// to one rank of the node, allreduce among these, and broadcast.
+// node. Elements that a node's ranks do not divide (all elements if nodes have different numbers of
+// ranks) take another way: reduce to one rank of each node, allreduce among those ranks, broadcast.
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/scheduled.hpp"
 #include "comm/algorithms/topology.hpp"

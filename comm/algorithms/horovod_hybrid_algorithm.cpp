@@ -1,7 +1,7 @@
 // horovod_hybrid: NCCL reduce-scatter inside each node, MPI allreduce between nodes, NCCL allgather
-// inside each node. The elements that the ranks of a node do not divide take another way: NCCL
-// reduce, MPI allreduce, NCCL broadcast; so do all elements where nodes have different numbers of
-// ranks. --intra-node replaces NCCL.
+// inside each node. Elements that a node's ranks do not divide (all elements if nodes have
+// different numbers of ranks) take another way: NCCL reduce, MPI allreduce, NCCL broadcast.
+// --intra-node replaces NCCL.
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/hybrid.hpp"
 

@@ -30,7 +30,7 @@ class HybridCommunicator final : public ForwardingCommunicator {
       if (step.over) step.over->prepare(step.call);
     });
   }
-  /// Names the implementation of each step once, in their order.
+  /// Lists the implementations of the steps in order, each once.
   void describe(const Call& call, Execution& execution) const override {
     describe_own(hybrid_->name(), call, execution);
     std::string implementations, tuning;
@@ -91,7 +91,7 @@ Result<IntraNode> IntraNode::make(Communicator& all, const Options& options) {
   intra_node.node_ = all.split(all.node(), all.rank());
   if (options.get("inside", "") == "shared_memory") {
     auto over = shared_memory(*intra_node.node_);
-    // One node without shared memory is a refusal on all nodes.
+    // If one node cannot use shared memory, all nodes refuse.
     const auto* refusal = std::get_if<Unsupported>(&over);
     for (const std::string& reason : all.allgather(refusal ? refusal->reason : ""))
       if (!reason.empty()) return Unsupported{reason};

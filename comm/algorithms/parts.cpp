@@ -7,11 +7,10 @@ namespace assay {
 
 namespace {
 
-/// Segments on their way in one direction at a time.
+/// Most segments in flight in one direction.
 constexpr std::size_t depth = 4;
 
-/// One segment that comes: into `into`, where it is combined with `own`, or (own.count == 0)
-/// stays as it came.
+/// A segment to receive. It is stored in `into`, combined with `own` unless own.count is 0.
 struct Incoming {
   Part into, own;
 };
@@ -29,13 +28,14 @@ void append_segments(const ScheduleBuilder& builder, std::vector<Incoming>& all,
   }
 }
 
-/// Sends `out` to one neighbour while `in` comes from another, segment by segment. The segments of
-/// `out` from `ready` on are those that `in` brings, in this order: each goes on as soon as it has
-/// come and is combined. Both neighbours see messages in the order of these lists, and a receive is
-/// always started before one waits for anything that could hold up its sender.
+/// Sends `out` to one neighbour and receives `in` from another, segment by segment. From `ready`
+/// on, `out` consists of the segments of `in`, in order: each is sent on as soon as it has arrived
+/// and is combined. Messages follow the order of these lists. A receive is always started before
+/// this rank waits for anything that could delay its sender.
 void stream(ScheduleBuilder& builder, int to, const std::vector<Part>& out, std::size_t ready,
             int from, const std::vector<Incoming>& in) {
-  // A part goes elsewhere if its place still holds a contribution that is needed.
+  // A segment is received into scratch memory if its destination still holds a contribution that is
+  // needed.
   std::vector<Part> room;
   const auto arrives = [&](std::size_t index) {
     const Incoming& incoming = in[index];
@@ -53,7 +53,7 @@ void stream(ScheduleBuilder& builder, int to, const std::vector<Part>& out, std:
   for (std::size_t done = 0; done <= in.size(); ++done) {
     for (; received < std::min(done + depth, in.size()); ++received)
       builder.receive(from, arrives(received));
-    // After the last receive nothing more will make room: all the rest goes.
+    // After the last receive there is no later turn: send all the rest.
     const std::size_t ahead = done == in.size() ? out.size() : std::min(done + depth, out.size());
     for (; sent < ahead && (sent < ready || sent - ready < done); ++sent)
       builder.send(to, out[sent]);
@@ -87,8 +87,8 @@ void ring_reduce_scatter(ScheduleBuilder& builder, const Group& group, Part whol
   const Part own_result = whole_result ? piece(result, n, group.me) : result;
   if (n == 1) return builder.copy(own_result, own);
 
-  // In step s the sum of piece me - s - 2 comes from the left, of s + 1 members; with mine it goes
-  // on to the right in the next step. The last to come is my own piece.
+  // In step s the left neighbour sends the sum of piece me - s - 2 over s + 1 members. I add my
+  // contribution and send it to the right in the next step. My own piece arrives last.
   std::vector<Part> out;
   append_segments(builder, out, piece(whole, n, at(group.me - 1)));
   const std::size_t ready = out.size();
@@ -99,8 +99,9 @@ void ring_reduce_scatter(ScheduleBuilder& builder, const Group& group, Part whol
                     piece(whole, n, index));
   }
   if (!whole_result && !in.empty()) {
-    // A sum that only passes needs memory from the start of its receive, `depth` segments ahead, to
-    // its sending, at most a step (`ready` segments) later: longer than that no place is taken.
+    // A sum in transit occupies memory from the start of its receive (at most `depth` segments
+    // ahead) until it is sent (at most one step, `ready` segments, later). So this many places
+    // suffice.
     const std::size_t places = std::max(depth, ready) + 1;
     std::vector<Part> memory;
     for (std::size_t i = 0; i < std::min(places, in.size()); ++i)
@@ -139,7 +140,7 @@ void halving_doubling(ScheduleBuilder& builder, const Group& group, Part from, P
     return;
   }
   const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));
-  const int folded = n - power;  // pairs whose even member only gives and takes
+  const int folded = n - power;  // pairs; the even member sends its data, and receives the result
   const auto rank_at = [&](int index) {
     const int place = index < folded ? 2 * index + 1 : index + folded;
     return group.ranks[static_cast<std::size_t>(place)];
@@ -167,7 +168,7 @@ void halving_doubling(ScheduleBuilder& builder, const Group& group, Part from, P
   }
   const int index = in_pair ? group.me / 2 : group.me - folded;
 
-  // The largest exchange is with the nearest index, the one most probably on the same node.
+  // The largest exchange is with the nearest index, which is most likely on the same node.
   std::vector<Part> kept{into}, arguments;  // of `into`
   for (int distance = 1; distance < power; distance *= 2) {
     const bool lower = (index & distance) == 0;
@@ -220,7 +221,8 @@ void tree_broadcast(ScheduleBuilder& builder, const Group& group, int root, Part
   const auto rank_at = [&](int other) {
     return group.ranks[static_cast<std::size_t>((other + root) % n)];
   };
-  // My parent differs from me in my lowest set bit; the root's children in any bit.
+  // My parent's index differs from mine in my lowest set bit. The children of the root differ from
+  // it in any one bit.
   const int lowest =
       place == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))) : place & -place;
   std::vector<Incoming> in;

@@ -1,6 +1,6 @@
 #pragma once
-// The building blocks of the scheduled algorithms. A group of ranks executes each on the same
-// elements; all members add it at the same position of their schedules.
+// The building blocks of the scheduled algorithms. A group of ranks executes each block on the same
+// elements; all members add the block at the same position of their schedules.
 
 #include <vector>
 

@@ -13,7 +13,7 @@ std::shared_ptr<void> RegisteredMemory::allocate(std::size_t bytes) {
 }
 
 void RegisteredMemory::show() {
-  // "+number" of what is new, "-number" of what is gone.
+  // "+number" for a new object, "-number" for a freed one.
   std::vector<std::shared_ptr<SharedObject>> fresh;
   std::string news;
   for (std::size_t i = 0; i < own_.size(); ++i) {
@@ -65,7 +65,7 @@ RegisteredMemory::Place RegisteredMemory::place(const Buffer& buffer) const {
   for (std::size_t i = 0; i < own_.size(); ++i) {
     if (!own_[i].seen) continue;
     const auto object = own_[i].object.lock();
-    // std::less: the addresses may be of different objects.
+    // std::less orders addresses of different objects, too.
     if (!object || std::less<>()(first, object->data())) continue;
     const auto offset = static_cast<std::size_t>(first - object->data());
     if (offset < object->bytes() && buffer.bytes() <= object->bytes() - offset)

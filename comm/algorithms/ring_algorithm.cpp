@@ -1,5 +1,5 @@
-// ring: every rank sends to its right neighbour alone. Least traffic for any number of ranks; its
-// latency grows with that number.
+// ring: every rank sends only to its right neighbour. The traffic is minimal for any number of
+// ranks; the latency grows with the number.
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/parts.hpp"
 #include "comm/algorithms/scheduled.hpp"

@@ -25,9 +25,9 @@ struct CallState {
   std::vector<Request> requests;
   std::vector<std::byte> scratch;
   bool active = false;
-  /// A slot is in use from the start of its call until its request is done: so the number in use at
-  /// a time depends on the calls that are made, never on how fast they go, and the slots that the
-  /// first runs have allocated are enough for all.
+  /// A slot is in use from the start of its call until its request is done. So the number of slots
+  /// depends on the order of calls, not on their speed, and the slots of the first runs suffice for
+  /// all runs.
   bool taken = false;
 
   Buffer buffer(const Part& part) {
@@ -43,8 +43,8 @@ struct CallState {
   }
 };
 
-/// A schedule, and what was used to follow it: more than one only where calls of one shape were
-/// under way at the same time.
+/// A schedule and the states of its calls: several only if calls of one shape were under way at the
+/// same time.
 struct Plan {
   Schedule schedule;
   std::size_t scratch_bytes = 0;
@@ -108,10 +108,10 @@ class Scheduled final : public ForwardingCommunicator {
     return own_request(number);
   }
 
-  /// Other ranks may wait for another call first, for which they need this rank, too: all advance.
-  /// Waited is for transfers of the oldest call, which is none of a call that another rank is kept
-  /// from: of the oldest that is under way anywhere, each rank waits for a transfer, or it has done
-  /// all of its own.
+  /// Advances all calls, because another rank may wait for a different call first, which needs this
+  /// rank. Blocks only in transfers of the oldest call. This cannot deadlock: in the oldest call
+  /// that is under way on any rank, each rank either waits for a transfer of that call or has
+  /// completed its part.
   void wait(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::wait(request);
     CallState& mine = *states_.at(decode_number(request));
@@ -157,8 +157,8 @@ class Scheduled final : public ForwardingCommunicator {
     return states_.size() - 1;
   }
 
-  /// Messages of two calls that have no tags would be taken for each other's, as ranks come to them
-  /// in different orders: such calls go one after the other, in the order of their starts.
+  /// Ranks may reach the messages of two calls in different orders. Without tags they would be
+  /// mixed up, so such calls run one after the other, in the order of their starts.
   void advance_all(bool waits) {
     for (CallState* state : active_) {
       advance(*state, waits && state == active_.front());
@@ -167,8 +167,8 @@ class Scheduled final : public ForwardingCommunicator {
     std::erase_if(active_, [](const CallState* state) { return !state->active; });
   }
 
-  /// Follows the schedule to its end, or to a transfer that is not done. `waits`: for the first
-  /// transfer, before others go on; for all, where there are no others.
+  /// Executes the schedule to its end, or up to a transfer that is not done. `waits`: blocks in the
+  /// first transfer, so that other calls then advance; in all transfers, if there is no other call.
   void advance(CallState& state, bool waits) {
     const std::vector<Step>& steps = state.schedule->steps;
     for (; state.active && state.next < steps.size(); ++state.next) {

@@ -15,8 +15,8 @@ SharedBlocks::SharedBlocks(const Call& call, int ranks, std::size_t slice_bytes)
   length_ = call.what == Collective::alltoall ? call.send.count / ranks : least.count;
   const auto most =
       static_cast<std::int64_t>(slice_bytes / size_of(least.type)) * (parts_ ? 1 : ranks);
-  // Four blocks at least, so that the three steps overlap, but none so small that the flags cost
-  // more than the data.
+  // At least four blocks, so that the three steps overlap, but no block so small that the flags
+  // cost more time than the data.
   const auto few = static_cast<std::int64_t>(16384 / size_of(least.type));
   step_ = std::clamp((length_ + 3) / 4, std::min(few, most), most);
   count_ = static_cast<std::uint64_t>((length_ + step_ - 1) / step_);

@@ -21,7 +21,7 @@ class SharedBlocks {
   SharedBlocks(const Call& call, int ranks, std::size_t slice_bytes);
 
   std::uint64_t count() const { return count_; }
-  /// Elements of one part, else of the vector.
+  /// Elements of one part or, without parts, of the vector.
   std::int64_t length() const { return length_; }
   /// The slice of `rank` in a block.
   Range slice(std::uint64_t block, int rank) const;

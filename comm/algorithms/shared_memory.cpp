@@ -21,38 +21,39 @@ namespace assay {
 
 namespace {
 
-/// A call is cut into blocks, and a block into one slice for each rank. A rank puts its
-/// contribution to the other ranks' slices of a block where all see it; when all have, it reduces
-/// its own slice, and puts it where all see it; when all have, it takes the other slices. These
-/// three are done on three successive blocks in turn, so that a rank seldom waits for another:
-///   contribute(k), reduce(k - 1), collect(k - 2).
+/// A call is cut into blocks, and a block into one slice for each rank. A block takes three steps:
+///   contribute: a rank publishes its contribution to the other ranks' slices;
+///   reduce: after all ranks have contributed, a rank reduces its own slice and publishes it;
+///   collect: after all ranks have reduced, a rank copies the other slices.
+/// A rank runs contribute(k), reduce(k - 1) and collect(k - 2) in turn, so it seldom waits.
 ///
-/// Each has `places` = 3 places in the segment, used in turn, and no more flags are needed to know
-/// that a place is free. Before contribute(k) this rank has done collect(k - 3), for which all had
-/// done reduce(k - 3), the last to read its contribution k - 3. Before reduce(k) all had done
-/// contribute(k), and so, before that, collect(k - 3), the last to read its slice k - 3.
-/// Blocks are counted through all calls: they never begin anew.
+/// Contributions and slices each have `places` = 3 places in the segment, used in turn. No flags
+/// are needed to know that a place is free. Before contribute(k), this rank has done the collect
+/// of block k - 3, for which all ranks had done its reduce, the last reader of the contribution.
+/// Before reduce(k), all ranks have done contribute(k), and before that the collect of block k - 3,
+/// the last reader of the slice. The numbers of blocks continue from call to call.
 ///
-/// A buffer in registered memory, which all see as it is, needs no places: the others read the
-/// contribution where it stands, and put their slices of the result where they belong. Each rank
-/// tells, before its first `contributed` of a call, where its buffers are; the others look after
-/// they have seen it, and for the last time before their last `reduced`, for which this rank waits.
-/// This also holds in place: only the rank that reduces a slice reads it from anyone, and it writes
-/// a tile after it has read it everywhere.
+/// A buffer in registered memory is visible to all ranks and needs no places: the other ranks read
+/// the contribution in this buffer, and write their slices of the result to it. Each rank publishes
+/// the addresses of its buffers before its first `contributed` of a call. The other ranks use them
+/// until their last `reduced`, for which this rank waits. This is also safe in place: only the rank
+/// that reduces a slice reads it on any rank, and it writes a tile after it has read that tile on
+/// all ranks.
 ///
-/// Data lie in a place as in their buffer, relative to the lines of a cache: long buffers of malloc
-/// begin 16 bytes after the beginning of a line, and vectors would be split on one of both sides.
+/// Data have the same offset in a cache line in a place as in their buffer. Long buffers of malloc
+/// begin 16 bytes behind the beginning of a line; with another offset in the place, vectors would
+/// cross lines on one side.
 ///
-/// A long result that is not in place may be written past the caches: prepare() measures which is
-/// faster. A fence orders such writes before the flag that tells of them, which the flag's own
-/// store does not.
+/// A long result that is not in place may be written past the caches: prepare() measures which way
+/// is faster. A fence orders such writes before the flag that announces them; the flag's own
+/// release store does not.
 constexpr std::uint64_t places = 3;
 
-/// Bytes of a rank's contribution to a block; a block of all places of two ranks should stay in a
-/// second-level cache.
+/// Bytes of a rank's contribution to a block. All places of two ranks should stay in a second-level
+/// cache.
 constexpr std::size_t contribution_bytes = std::size_t{128} * 1024;
 constexpr std::size_t tile_bytes = std::size_t{16} * 1024;
-constexpr std::size_t line = 128;  // two lines: neighbours are fetched in pairs
+constexpr std::size_t line = 128;  // two cache lines: processors fetch lines in pairs
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -104,7 +105,8 @@ class SharedMemory final : public ForwardingCommunicator {
   std::shared_ptr<void> allocate(std::size_t bytes) override { return registered_.allocate(bytes); }
   void describe(const Call& call, Execution& execution) const override {
     std::string how = "shared_memory in slices of at most " + std::to_string(slice_) + " bytes";
-    // Describes the last call; on the root, if it alone sends or gets.
+    // Describes the last call: this rank's buffers, or the root's if only the root sends or
+    // receives.
     const bool sends = call.what != Collective::broadcast || rank_ == call.root;
     const bool gets = call.what != Collective::reduce || rank_ == call.root;
     const bool seen = (gets ? place_of_result(call) : flags(call.root).receive).object != 0;
@@ -171,14 +173,14 @@ class SharedMemory final : public ForwardingCommunicator {
   }
 
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(segment_->of_rank(rank)); }
-  /// The buffer that is contributed: broadcast's only buffer is the one that receives.
+  /// The buffer that is contributed; a broadcast has only the receive buffer.
   static const Buffer& contributed(const Call& call) {
     return call.what == Collective::broadcast ? call.receive : call.send;
   }
   static std::uint64_t in_line(const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % line;
   }
-  /// A place of `rank`, for a range of a buffer that begins at `begins` in a line.
+  /// A place of `rank` for a range of a buffer; `begins`: the buffer's offset in a line.
   Buffer place(int rank, std::uint64_t number, std::uint64_t begins, Range range,
                DataType type) const {
     const auto first = static_cast<std::uint64_t>(range.first) * size_of(type);
@@ -208,15 +210,15 @@ class SharedMemory final : public ForwardingCommunicator {
   RegisteredMemory::Place place_of_send(const Call& call) const {
     if (call.what == Collective::broadcast)
       return rank_ == call.root ? registered_.place(call.receive) : RegisteredMemory::Place();
-    // An alltoall in place would overwrite data that another rank has still to read.
+    // An in-place alltoall would overwrite data that another rank still has to read.
     if (call.what == Collective::alltoall && call.send.data == call.receive.data) return {};
     return registered_.place(call.send);
   }
   RegisteredMemory::Place place_of_result(const Call& call) const {
     return gets_result(call) ? registered_.place(call.receive) : RegisteredMemory::Place();
   }
-  /// Reads what the others have told of their call. A call of another size would be read and
-  /// written beyond its end.
+  /// Reads the published calls of the other ranks. With calls of different sizes, ranks would
+  /// access memory beyond the end of a buffer.
   void look(const Flags& mine) {
     for (int other = 0; other < size_; ++other) {
       const Flags& theirs = flags(other);
@@ -232,8 +234,7 @@ class SharedMemory final : public ForwardingCommunicator {
                                                   theirs.send_at, theirs.receive_at};
     }
   }
-  /// A rank that finds nothing for long gives its processor away: there may be fewer of them than
-  /// ranks.
+  /// A rank that waits long yields its processor, since there may be fewer processors than ranks.
   void await(const std::atomic<std::uint64_t>& flag, std::uint64_t value) const {
     for (int spins = 0; flag.load(std::memory_order_acquire) < value; ++spins)
       if (spins >= spins_) std::this_thread::yield();
@@ -246,7 +247,7 @@ class SharedMemory final : public ForwardingCommunicator {
     const Buffer& data = contributed(call);
     if (flags(rank_).send.object != 0) return;
     if (call.what == Collective::allgather) {
-      const Range own = blocks.slice(k, 0);  // of my own part: it begins at 0
+      const Range own = blocks.slice(k, 0);  // of my own part, which begins at 0
       return copy(put_at(k, rank_, 0, own, data.type), data.part(own.first, own.count));
     }
     for (int slice = 0; slice < size_; ++slice) {
@@ -283,7 +284,7 @@ class SharedMemory final : public ForwardingCommunicator {
   void take_parts(const Call& call, const SharedBlocks& blocks, std::uint64_t k) const {
     const Buffer& into = call.receive;
     const bool gathers = call.what == Collective::allgather;
-    const Range own = blocks.slice(k, gathers ? 0 : rank_);  // of what each rank sends
+    const Range own = blocks.slice(k, gathers ? 0 : rank_);  // in the send buffer of each rank
     for (int from = 0; from < size_; ++from) {
       if (gathers && from == rank_ && in_place(call, rank_)) continue;
       const Range elements = blocks.slice(k, from);
@@ -293,9 +294,10 @@ class SharedMemory final : public ForwardingCommunicator {
     }
   }
 
-  /// Contributions are combined in the order of the ranks, whichever rank does it, and not in
-  /// `receive`: in place, that is this rank's contribution, which is still to be read. A tile of
-  /// the result is still in the first-level cache when it is copied to its destinations.
+  /// Combines contributions in the order of ranks, so the result does not depend on the rank that
+  /// reduces. It does not reduce in `receive`, which in place holds contributions that must still
+  /// be read. A tile of the result is still in the first-level cache when it is copied to its
+  /// destinations.
   void reduce_slice(const Call& call, const SharedBlocks& blocks, std::uint64_t k) {
     const Buffer& into = call.receive;
     const Range own = blocks.slice(k, rank_);
@@ -304,7 +306,7 @@ class SharedMemory final : public ForwardingCommunicator {
         own.first - (call.what == Collective::reduce_scatter ? rank_ * blocks.length() : 0),
         gets_result(call) || call.what == Collective::reduce_scatter ? own.count : 0);
     const auto tile = static_cast<std::int64_t>(tile_bytes / size_of(into.type));
-    bool collected = false;  // by some rank, from `sum`; else one tile of it is room enough
+    bool collected = false;  // some rank collects the slice from `sum`; else one tile suffices
     for (int rank = 0; rank < size_; ++rank)
       collected |= rank != rank_ && seen_[static_cast<std::size_t>(rank)].receive == nullptr;
     for (std::int64_t first = 0; first < own.count; first += tile) {
@@ -334,7 +336,7 @@ class SharedMemory final : public ForwardingCommunicator {
     }
   }
 
-  /// True if the whole result is for this rank.
+  /// True if this rank gets the whole result.
   bool gets_result(const Call& call) const {
     return call.what == Collective::allreduce ||
            (call.what == Collective::reduce && rank_ == call.root);
@@ -356,8 +358,8 @@ class SharedMemory final : public ForwardingCommunicator {
   int spins_;
   RegisteredMemory registered_;
   StoreChoice stores_;
-  /// Each rank's call: the addresses of its buffers here (null: its contribution is in its places,
-  /// its result is collected), and their first bytes in a line.
+  /// The buffers of each rank: their addresses in this process (null: the contribution is in its
+  /// places, the result is collected), and their offsets in a line.
   struct Seen {
     std::byte *send = nullptr, *receive = nullptr;
     std::uint64_t send_at = 0, receive_at = 0;

@@ -1,4 +1,4 @@
-// shared_memory: no messages at all.
+// shared_memory: ranks of one node, without messages.
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/shared_memory.hpp"
 

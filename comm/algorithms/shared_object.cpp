@@ -37,7 +37,7 @@ SharedObject::SharedObject(std::size_t bytes) {
   fd_ = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
   if (fd_ < 0) fail("shm_open");
   shm_unlink(name.c_str());
-  // A constructor that throws has no destructor.
+  // The destructor does not run after a constructor that throws.
   const int error = posix_fallocate(fd_, 0, static_cast<off_t>(bytes_));
   if (error != 0) {
     close(fd_);
@@ -58,7 +58,7 @@ SharedObject::SharedObject(const std::string& address) {
     throw CaseError(path + " is another object here: another host or container");
   }
   map();
-  close(fd_);  // a mapping needs none; the owner's is the one that others open
+  close(fd_);  // the mapping does not need it; other processes open the owner's
   fd_ = -1;
 }
 
@@ -85,7 +85,7 @@ std::string SharedObject::address() const {
 std::string show(Communicator& ranks, const std::vector<std::shared_ptr<SharedObject>>& mine,
                  const std::string& problem, SharedObjects& all) {
   all.clear();
-  // Everybody's "!reason", or "=address=address…".
+  // Each rank sends "!reason" or "=address=address…".
   const auto first_problem = [](const std::vector<std::string>& messages) {
     for (std::size_t rank = 0; rank < messages.size(); ++rank)
       if (messages[rank].starts_with('!'))
@@ -110,7 +110,7 @@ std::string show(Communicator& ranks, const std::vector<std::shared_ptr<SharedOb
       }
       std::istringstream text(addresses[rank]);
       std::string address;
-      std::getline(text, address, '=');  // nothing stands before the first
+      std::getline(text, address, '=');  // the text before the first address is empty
       while (std::getline(text, address, '='))
         seen[rank].push_back(std::make_shared<SharedObject>(address));
     }

@@ -11,11 +11,11 @@
 namespace assay {
 
 /// A POSIX shared-memory object that is unlinked as soon as it is created. Other processes open it
-/// through /proc/<pid>/fd, so that nothing is left behind, whenever the process ends.
+/// through /proc/<pid>/fd, so nothing remains when the process ends, even if it is killed.
 class SharedObject {
  public:
-  /// Creates an object, zeroed. Its pages are allocated now: on this process's NUMA node, and with
-  /// a CaseError instead of a later bus error where /dev/shm is full.
+  /// Creates an object, zeroed. Its pages are allocated now, so they are on this process's NUMA
+  /// node, and a full /dev/shm is a CaseError instead of a later bus error.
   explicit SharedObject(std::size_t bytes);
   /// Maps an object of another process by its address(). CaseError where it is not accessible.
   explicit SharedObject(const std::string& address);

@@ -19,7 +19,7 @@ constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
 using Allocate = std::function<std::shared_ptr<void>(std::size_t bytes)>;
 
-/// A call of the same kind, type and place as `call`, in memory of its own, which holds zeros.
+/// A call of the same kind, type and placement as `call`, in its own memory, which holds zeros.
 struct Trial {
   std::shared_ptr<void> send, receive;
   Call call;
@@ -31,7 +31,7 @@ Trial measure_trial(const Call& call, int rank, int size, const Allocate& for_se
   Buffer &send = trial.call.send, &receive = trial.call.receive;
   const bool gathers = call.what == Collective::allgather,
              scatters = call.what == Collective::reduce_scatter;
-  // The longer buffer consists of one part for each rank where the call needs that.
+  // The longer buffer has one part for each rank if the call needs parts.
   const std::int64_t part = gathers || scatters || call.what == Collective::alltoall ? size : 1;
   const std::int64_t count =
       std::min(std::max(send.count, receive.count),
@@ -82,7 +82,8 @@ StoreChoice::Kind::Kind(const Call& call, bool send, bool receive)
       send_registered(send),
       receive_registered(receive) {}
 
-/// In place, the lines of the result have just been read.
+/// A call in place does not stream: the lines of the result were just read, and so are in the
+/// caches.
 bool StoreChoice::may_stream(const Call& call) const {
   static const std::size_t least = find_least_streamed_bytes();
   const bool read = call.what == Collective::broadcast ? ranks_.rank() == call.root
@@ -97,8 +98,8 @@ bool StoreChoice::is_streamed(const Call& call, const Kind& kind) const {
   return entry != measured_.end() && entry->second;
 }
 
-/// Collective: whether some rank has to measure. Calls of different sizes are refused when they
-/// run.
+/// Collective. True if some rank has to measure. False for calls of different sizes, which run()
+/// refuses.
 bool StoreChoice::must_measure(const Call& call, const Kind& kind) const {
   const auto bytes = static_cast<double>(call.receive.bytes());
   double maxima[] = {may_stream(call) && !measured_.contains(kind) ? 1. : 0., bytes, -bytes};

@@ -1,5 +1,6 @@
 #pragma once
-// Chooses by measurement if a call writes its results past the caches (streamed_copy.hpp).
+// Chooses by measurement whether a call writes its results with non-temporal stores
+// (streamed_copy.hpp).
 
 #include <compare>
 #include <functional>
@@ -11,8 +12,8 @@
 
 namespace assay {
 
-/// Collective. True if `run(true)` takes less time than `run(false)`: medians of seven runs each,
-/// in turn, each the slowest rank's. Equal on all ranks.
+/// Collective. True if `run(true)` takes less time than `run(false)`: the medians of seven
+/// alternating runs each, timed by the slowest rank. Equal on all ranks.
 bool is_faster_when_streamed(Communicator& ranks, const std::function<void(bool streamed)>& run);
 
 /// The faster way depends on the sizes of the caches, on the cores that share them, and on the
@@ -34,12 +35,12 @@ class StoreChoice {
   StoreChoice(Communicator& ranks, std::optional<bool> setting)
       : ranks_(ranks), setting_(setting) {}
 
-  /// True if this rank writes the result of the call past the caches: only a long one that is not
-  /// in place, of a kind that was measured.
+  /// True if this rank writes the result of the call past the caches: the result is long and not in
+  /// place, and its kind was measured or set.
   bool is_streamed(const Call& call, const Kind& kind) const;
-  /// Collective. Measures a kind that some rank does not know, in memory of its own: registered
-  /// where the call's is, at most 64 MiB a buffer, since no cache holds longer data anyway. Results
-  /// go through the caches if memory is short on some rank.
+  /// Collective. Measures a kind that some rank does not know, in its own buffers. They are
+  /// registered if the call's are, and have at most 64 MiB, since no cache holds longer data. If a
+  /// rank lacks the memory, results go through the caches.
   void measure(const Call& call, const Kind& kind, RegisteredMemory& registered, const Run& run);
 
  private:

@@ -23,11 +23,11 @@ inline std::size_t before_streamed_line(const void* destination) {
          streamed_line;
 }
 
-/// The size of a destination above which streamed copies may pay: that of the second-level cache (1
-/// MiB where it is unknown), since longer data do not stay in it. A measurement has to show if they
-/// pay: on a Sapphire Rapids (2 MiB) two ranks gain 10 % at 4 and 8 MiB, on a Zen-4-class processor
-/// with ordinary buffers they may lose half. The largest std::size_t where the processor has no
-/// such stores.
+/// The size of a destination above which streamed copies may be faster: the size of the
+/// second-level cache (1 MiB if unknown), since longer data do not stay in it. Only a measurement
+/// shows if they are: on a Sapphire Rapids (2 MiB) two ranks gain 10 % at 4 and 8 MiB; on a
+/// Zen-4-class processor with ordinary buffers they may lose half. The largest std::size_t if the
+/// processor has no such stores.
 std::size_t find_least_streamed_bytes();
 
 }  // namespace assay

@@ -12,7 +12,7 @@ void write(const Call& call, ScheduleBuilder& builder) {
   const Part from = builder.whole_send(), into = builder.whole_receive();
   if (call.what == Collective::broadcast) return tree_broadcast(builder, all, call.root, into);
   const int root = call.what == Collective::reduce ? call.root : 0;
-  // reduce must not write `receive` elsewhere than on the root.
+  // reduce must write `receive` only on the root.
   const bool own_memory = call.what == Collective::reduce && builder.rank() != root;
   const Part sum = own_memory ? builder.scratch(from.count) : into;
   tree_reduce(builder, all, root, from, sum);

@@ -20,7 +20,7 @@ namespace assay::gloo_transport {
 
 namespace {
 
-/// Calls `use` with a null pointer to the type of the elements: gloo's are templates over it.
+/// Calls `use` with a null pointer to the element type, the template argument of gloo's functions.
 template <class Use>
 auto with_type(DataType type, const Use& use) {
   switch (type) {
@@ -55,7 +55,7 @@ template <class Options>
 void set_buffers(Options& options, const Call& call, void* out) {
   const auto elements = static_cast<std::size_t>(call.receive.count);
   with_type(call.receive.type, [&]<class T>(T*) {
-    // gloo takes the output as the input if there is none: in place.
+    // Without an input, gloo uses the output as the input: in place.
     if (call.send.data != out) options.setInput(static_cast<T*>(call.send.data), elements);
     options.setOutput(static_cast<T*>(out), elements);
   });
@@ -111,7 +111,8 @@ void GlooCommunicator::finish(Options& options, const Collective& collective) {
   collective(options);
 }
 
-/// Every rank gets a part of the sum on its way to the root: only the root's may be kept.
+/// Gloo writes partial sums into the output of every rank. Ranks other than the root give it a
+/// buffer that is ignored.
 void GlooCommunicator::reduce(const Call& call) {
   if (rank() != call.root) prepare(call);
   gloo::ReduceOptions options(mesh_);
@@ -121,8 +122,9 @@ void GlooCommunicator::reduce(const Call& call) {
   finish(options, [](gloo::ReduceOptions& it) { gloo::reduce(it); });
 }
 
-/// Part by part, each to its rank. Gloo's ReduceScatterHalvingDoubling (0.5.0) is not used: it
-/// copies its result over data that its thread may still be sending, and long results were wrong.
+/// One reduce for each part, to the rank of that part. Gloo's ReduceScatterHalvingDoubling (0.5.0)
+/// is not used: it copies its result over data that its thread may still be sending, and long
+/// results were wrong.
 void GlooCommunicator::reduce_scatter(const Call& call) {
   const std::int64_t part = call.receive.count;
   for (int root = 0; root < size(); ++root)
@@ -179,7 +181,7 @@ void GlooCommunicator::call_library(const Call& call) {
 void GlooCommunicator::run(const Call& call, Stream&) {
   if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
   const Buffer& receive = call.receive;
-  if (receive.count == 0 && call.what != Collective::barrier) return;  // gloo refuses no elements
+  if (receive.count == 0 && call.what != Collective::barrier) return;  // gloo refuses empty calls
   try {
     call_library(call);
   } catch (const CaseError&) {
@@ -217,7 +219,7 @@ void GlooCommunicator::check_peer(int peer) const {
   if (peer < 0 || peer >= size()) throw CaseError("no rank " + std::to_string(peer));
 }
 
-/// The slot's message, made anew only where the buffer is another than the slot's last.
+/// The message of a slot. It is recreated only if the buffer is not the slot's last buffer.
 GlooCommunicator::Message& GlooCommunicator::message(std::uintptr_t slot, Buffer data,
                                                      bool sending) {
   Transfer& transfer = transfers_[slot];

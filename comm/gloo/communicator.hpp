@@ -47,7 +47,7 @@ class GlooCommunicator final : public KnownRanks {
   };
   Message& message(std::uintptr_t slot, Buffer data, bool sending);
   void check_peer(int peer) const;
-  /// Sets the tag and the timeout, which all collectives of Gloo take, and runs `collective`.
+  /// Sets the tag and the timeout of a collective of Gloo, and runs it.
   template <class Options, class Collective>
   void finish(Options& options, const Collective& collective);
   /// The collective itself; an average is summed.
@@ -57,7 +57,7 @@ class GlooCommunicator final : public KnownRanks {
 
   std::string interface_;
   std::shared_ptr<Mesh> mesh_;
-  std::uint32_t calls_ = 0;    ///< the tag of a collective: two that overlap must differ
+  std::uint32_t calls_ = 0;    ///< the tag of a collective; overlapping ones need different tags
   std::vector<char> ignored_;  ///< output of a reduce on ranks that are not its root
   Slots<Transfer> transfers_;
 };

@@ -20,7 +20,7 @@ namespace assay::gloo_transport {
 
 namespace {
 
-/// The name of the first interface that is up and is (not) the loopback; IPv4 is looked for first.
+/// The name of the first interface that is up and is (not) the loopback; IPv4 has priority.
 std::string first_interface(bool loopback) {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return "";
@@ -36,8 +36,8 @@ std::string first_interface(bool loopback) {
   return name;
 }
 
-/// Addresses of all pairs of one rank, one after the other; the part for a rank is found by its
-/// number, since all have one length.
+/// The addresses that the other ranks have for `rank`. A text in `all` holds the addresses of one
+/// rank for all ranks, which have equal lengths.
 std::vector<std::vector<char>> addresses_for(int rank, const std::vector<std::string>& all) {
   std::vector<std::vector<char>> mine;
   for (std::size_t other = 0; other < all.size(); ++other) {
@@ -49,12 +49,12 @@ std::vector<std::vector<char>> addresses_for(int rank, const std::vector<std::st
   return mine;
 }
 
-/// Gloo's thread tries a pair's lock and, where the caller's thread has it, asks again at once. On
-/// one processor it would then take the processor from the holder of the lock and spin until the
-/// scheduler's tick: allreduce of 400 kB between two ranks on two processors took 4 ms, and takes
-/// 0.13 ms so. A thread of SCHED_BATCH does not interrupt another one when it is woken; where it
-/// has a processor of its own nothing changes. A thread inherits the policy of the one that makes
-/// it. Any policy but the usual one was chosen by the user, and stays.
+/// Gloo's thread tries a pair's lock and retries at once while the caller's thread holds it. On a
+/// shared processor it would preempt the holder and spin until the scheduler's tick: an allreduce
+/// of 400 kB between two ranks on two processors took 4 ms, and takes 0.13 ms with SCHED_BATCH. A
+/// SCHED_BATCH thread does not preempt another thread when it wakes; on a processor of its own
+/// nothing changes. A thread inherits the policy of its creator. A policy other than the default
+/// was chosen by the user, and is kept.
 class BatchPolicy final {
  public:
   BatchPolicy() {
@@ -88,7 +88,7 @@ std::string choose_interface(Communicator& known) {
     fault = wanted != nullptr
                 ? "has an empty GLOO_SOCKET_IFNAME. Name a network interface in it, or unset it."
                 : "has no network interface that is up. Name one in GLOO_SOCKET_IFNAME.";
-  // A rank without one must not leave the others waiting for its address.
+  // If a rank has no interface, the other ranks must not wait for its address.
   const std::vector<std::string> faults = known.allgather(fault);
   for (std::size_t rank = 0; rank < faults.size(); ++rank)
     if (!faults[rank].empty())
@@ -115,7 +115,7 @@ Mesh::Mesh(Communicator& known, const std::string& interface)
       gives_way_ = of_its_thread.is_set();
     }
     transportContext_ = device_->createContext(rank, size);
-    transportContext_->setTimeout(std::chrono::seconds(30));  // of the connecting alone
+    transportContext_->setTimeout(std::chrono::seconds(30));  // only while connecting
     std::vector<std::vector<char>> addresses(static_cast<std::size_t>(size));
     std::size_t length = 0;
     for (int other = 0; other < size; ++other) {

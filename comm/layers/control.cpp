@@ -49,7 +49,7 @@ std::int64_t busiest_messages(int ranks, int radix) {
 }
 
 std::string why_not_one_order(const std::vector<int>& order, Communicator& ranks) {
-  // The place of each tensor, as the largest and the smallest over the ranks.
+  // For each place, the largest and the smallest tensor number over the ranks.
   std::vector<double> places(order.begin(), order.end());
   for (const int tensor : order) places.push_back(-tensor);
   ranks.allreduce_max(places);
@@ -82,7 +82,7 @@ Control::~Control() {
     for (OutgoingMessage& sending : sending_) ranks_.wait(sending.request);
     for (Neighbour& child : children_) ranks_.wait(child.request);
     ranks_.wait(parent_.request);
-  } catch (...) {  // the transport has failed, and moves nothing any more
+  } catch (...) {  // the transport has failed and transfers nothing any more
   }
 }
 
@@ -120,7 +120,7 @@ void Control::ready(int tensor) {
   have(tensor);
 }
 
-/// This rank, or one of its children with all ranks below it, has the tensor.
+/// Counts a holder of the tensor: this rank, or a child together with all ranks below it.
 void Control::have(int tensor) {
   if (--missing_.at(static_cast<std::size_t>(tensor)) > 0) return;
   if (tree_.parent < 0)

@@ -1,13 +1,14 @@
 #pragma once
 // The order in which ranks sum tensors that become ready at their own pace.
 //
-// All ranks must make collective calls in one order. Backward passes may give gradients in
-// different orders. Ranks then report each tensor that is ready, the root appends a tensor to the
-// order once every rank has it, and tells all ranks. Flat, the root receives a message of each
-// other rank for each tensor; in a tree of radix r, whose ranks pass a report on when they and the
-// ranks below them have the tensor, each rank receives at most r reports and a decision, and sends
-// a report and at most r decisions. The exaflop run replaced Horovod's flat form by such a tree (T.
-// Kurth et al., Exascale Deep Learning for Climate Analytics, SC18, arXiv:1810.01993).
+// All ranks must make collective calls in one order, but backward passes may produce gradients in
+// different orders. So ranks report each tensor that is ready. When every rank has a tensor, the
+// root appends it to the order and tells all ranks. In the flat form the root receives a message
+// from every other rank for each tensor. In a tree of radix r, a rank passes a report on when it
+// and all ranks below it have the tensor. So for each tensor a rank receives at most r reports and
+// a decision, and sends a report and at most r decisions. The exaflop run replaced Horovod's flat
+// form by such a tree (T. Kurth et al., Exascale Deep Learning for Climate Analytics, SC18,
+// arXiv:1810.01993).
 
 #include <cstdint>
 #include <deque>
@@ -34,7 +35,7 @@ std::optional<int> read_control(const std::string& text);
 /// Messages that the busiest of `ranks` ranks sends and receives for each tensor.
 std::int64_t busiest_messages(int ranks, int radix);
 
-/// Why ranks have not had one order of tensors; "" if they have. Collective.
+/// Why the ranks' orders of tensors differ; "" if they are equal. Collective.
 std::string why_not_one_order(const std::vector<int>& order, Communicator& ranks);
 
 /// Messages of this rank since the beginning. Each is 4 bytes.
@@ -47,7 +48,7 @@ class Control {
  public:
   /// `ranks` must outlive it, and have tags; messages have `tag`. `radix`: as control_tree()'s.
   Control(Communicator& ranks, int radix, int tensors, int tag);
-  /// Waits for its messages, if they can still come.
+  /// Waits for its messages, unless an exception is in flight.
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
@@ -70,7 +71,7 @@ class Control {
   }
 
  private:
-  /// Messages of one neighbour: as many as there are tensors in each step.
+  /// Messages of one neighbour: one for each tensor in each step.
   struct Neighbour {
     int rank = 0;
     std::int32_t number = 0;  ///< of the next arrival

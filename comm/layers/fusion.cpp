@@ -19,7 +19,8 @@ struct Batch {
   std::uint64_t number = 0;
   std::vector<std::byte> memory;
   std::vector<Call> members;
-  /// The call of all members in their own memory, while each begins where the previous one ends.
+  /// One call for all members. It uses their own memory as long as each begins where the previous
+  /// one ends.
   Call all;
   bool side_by_side = true;
   Request request;
@@ -41,7 +42,7 @@ class Fusion final : public ForwardingCommunicator {
   std::size_t scratch_bytes() const override {
     return under().scratch_bytes() + bytes_ * batches_.size();
   }
-  /// The fused call's count is known only when it goes: its schedule is written in the warm-up.
+  /// The count of a fused call is known only when it starts, so the warm-up writes its schedule.
   void prepare(const Call& call) override { under().prepare(call); }
 
   void describe(const Call& call, Execution& execution) const override {
@@ -114,8 +115,7 @@ class Fusion final : public ForwardingCommunicator {
     return place == batches_.end() ? nullptr : &*place;
   }
 
-  /// An idle batch with a new number; where there is none, that of the oldest one under way, once
-  /// it has come.
+  /// An idle batch, with a new number. If none is idle, waits for the oldest one under way.
   Batch& free_batch() {
     Batch* batch = find(Batch::State::idle);
     if (batch == nullptr) {
@@ -129,8 +129,8 @@ class Fusion final : public ForwardingCommunicator {
     batch->number = ++last_;
     return *batch;
   }
-  /// Calls body(member, its part of the batch's buffer), where the members do not go from where
-  /// they lie.
+  /// Calls body(member, its part of the batch's buffer) unless the members are sent from their own
+  /// memory.
   template <class Body>
   static void each_copied(Batch& batch, Body body) {
     if (batch.side_by_side) return;
@@ -158,7 +158,7 @@ class Fusion final : public ForwardingCommunicator {
   }
 
   std::size_t bytes_;
-  // One fills while another is under way; the third lets a large tensor pass.
+  // One batch fills while another is under way; the third serves a large tensor.
   std::array<Batch, 3> batches_;
   std::uint64_t last_ = 0;
   bool joined_ = false, copied_ = false;  ///< in some call so far

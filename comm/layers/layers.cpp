@@ -31,13 +31,13 @@ double compute_seconds(const std::string& text) {
   return number_between("--compute", text, 0, most_seconds);
 }
 
-/// The uppermost layer, which owns those below.
+/// The uppermost layer; owns the layers below it.
 class Stack final : public ForwardingCommunicator {
  public:
   explicit Stack(std::vector<std::unique_ptr<Communicator>> layers)
       : ForwardingCommunicator(*layers.back()), layers_(std::move(layers)) {}
   ~Stack() override {
-    while (!layers_.empty()) layers_.pop_back();  // each before the layer below it
+    while (!layers_.empty()) layers_.pop_back();  // destroys each layer before the layer below it
   }
 
  private:

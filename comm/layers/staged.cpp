@@ -14,7 +14,7 @@ namespace assay {
 
 namespace {
 
-/// Bytes from the beginning of `whole` to that of `part`; nothing where it is not a part.
+/// Offset of `part` in `whole`, in bytes; nothing if it is not a part.
 std::optional<std::size_t> place_in(const Buffer& whole, const Buffer& part) {
   const auto first = reinterpret_cast<std::uintptr_t>(whole.data);
   const auto at = reinterpret_cast<std::uintptr_t>(part.data);
@@ -48,7 +48,7 @@ class Staged final : public ForwardingCommunicator {
     const bool roots = call.root == rank(), broadcast = call.what == Collective::broadcast;
     if (broadcast && roots) copy(host.receive, call.receive);
     if (!broadcast) copy(host.send, call.send);
-    // This includes copies of the last call from the same memory.
+    // Waits also for the last call's copies from the same memory.
     device_.stream().wait();
     under().run(host, host_stream_);
     const bool written = broadcast ? !roots : call.what != Collective::reduce || roots;
@@ -70,7 +70,7 @@ class Staged final : public ForwardingCommunicator {
   Request receive(Buffer data, int from, int tag, Stream&) override {
     const std::uintptr_t number = message(data, true);
     Message& transfer = messages_[number];
-    device_.stream().wait();  // the message before may still copy from this memory
+    device_.stream().wait();  // the previous message may still copy from this memory
     transfer.request = under().receive(transfer.host, from, tag, host_stream_);
     return {number};
   }
@@ -94,13 +94,13 @@ class Staged final : public ForwardingCommunicator {
   struct Message {
     Buffer device, host;
     bool arrives = false;
-    Scratch scratch;  ///< kept for the next one with this number
+    Scratch scratch;  ///< kept for the next message with this number
     Request request;
   };
 
   void* room(Scratch& scratch, std::size_t bytes) {
     if (scratch.memory == nullptr || scratch.bytes < bytes) {
-      device_.stream().wait();  // a copy from the old one may be under way
+      device_.stream().wait();  // a copy from the old memory may be under way
       scratch.memory = device_.host_memory(bytes);
       scratch.bytes = bytes;
     }

@@ -63,7 +63,7 @@ class Wire final : public ForwardingCommunicator {
     under().run(exchanged, stream);
     stream.wait();
 
-    // It works in blocks that stay in the first-level cache with all that is added to them.
+    // Each block stays in the first-level cache, with the contributions that are added to it.
     const std::int64_t part = count_part(call);
     const Buffer own = collected.send;
     for (std::int64_t first = 0; first < part; first += block) {
@@ -103,7 +103,7 @@ class Wire final : public ForwardingCommunicator {
             ReduceOp::sum,
             0};
   }
-  /// In place, my part stands where the whole is gathered.
+  /// In place: my part is in the buffer into which the whole is gathered.
   Call collection(const Call& call) const {
     const Buffer whole = exchange(call).receive;
     const std::int64_t part = count_part(call);
@@ -135,7 +135,7 @@ std::unique_ptr<Communicator> wire_compressed(Communicator& under, DataType wire
 double wire_bound(DataType wire, DataType type, ReduceOp op, int ranks, double sum,
                   double absolute) {
   const double u = unit_roundoff(wire), v = unit_roundoff(type);
-  // Below the least normal number the rounding error is absolute: half the least subnormal one.
+  // Below the least normal number the rounding error is absolute: half the least subnormal number.
   const double least = wire == DataType::fp16 ? 0x1p-25 : 0x1p-134;
   if (op == ReduceOp::min || op == ReduceOp::max) return u * std::fabs(sum) + least;
   const double n = ranks;

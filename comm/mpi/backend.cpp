@@ -1,5 +1,5 @@
-// The transport of MPI. It also joins the ranks that a launcher has started, for the runner's own
-// talk.
+// The transport of MPI. It also connects the ranks that a launcher started, for the runner's own
+// messages.
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace assay::mpi {
 
 namespace {
 
-/// Why MPI_Init would leave this process alone although a launcher has started several, or empty.
+/// Why MPI_Init would make this process a singleton although a launcher started several; or empty.
 std::string why_not_launched() {
   const LaunchInfo start = read_launch_info();
   if (start.size == 1) return "";
@@ -30,7 +30,7 @@ std::string why_not_launched() {
   const bool understood = std::getenv("PMI_RANK") || std::getenv("PMIX_RANK");
 #endif
   if (understood) return "";
-  // Slurm has an interface for it, which may not be its default.
+  // Slurm supports this MPI by PMIx, which may not be Slurm's default.
   const char* const more = start.by.starts_with("srun") ? "set SLURM_MPI_TYPE=pmix, " : "";
   return fmt::format(
       "{} has started {} processes, but this build's MPI is {} and each would initialise as a "
@@ -38,8 +38,8 @@ std::string why_not_launched() {
       start.by, start.size, library_name(), library_name(), more);
 }
 
-/// MPI opens components of its own, which look for its symbols; a plugin is opened with
-/// RTLD_LOCAL, so the library itself must be made visible.
+/// MPI opens its own components, which need the symbols of its library. Plugins are opened with
+/// RTLD_LOCAL, so this makes the library global.
 void make_visible() {
   Dl_info where{};
   if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &where) != 0 && where.dli_fname != nullptr)
@@ -51,7 +51,7 @@ class MpiBackend final : public Backend {
   ~MpiBackend() override {
     int over = 0;
     MPI_Finalized(&over);
-    // Finalizing waits for all ranks: one that leaves by an exception must not.
+    // MPI_Finalize waits for all ranks, so a rank that leaves by an exception must not call it.
     if (ours_ && over == 0 && std::uncaught_exceptions() == 0) MPI_Finalize();
   }
   std::string name() const override { return ASSAY_MPI_NAME; }
@@ -89,7 +89,8 @@ Result<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options
     make_visible();
     int level = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread");
-    // MPICH hands some errors of a message to the world's handler, which would end the job.
+    // MPICH passes some errors of messages to the handler of MPI_COMM_WORLD, whose default ends the
+    // job.
     for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF})
       check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     ours_ = true;
@@ -109,7 +110,7 @@ Result<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options
   if (imposed > 0) {
     node = rank / static_cast<int>(imposed);
   } else {
-    // The least rank of those that share memory stands for the node.
+    // The lowest rank that shares memory with this rank identifies the node.
     MPI_Comm here = MPI_COMM_NULL;
     check(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here),
           "MPI_Comm_split_type");
@@ -119,8 +120,8 @@ Result<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options
   return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(all, node));
 }
 
-/// Two MPIs in one process have the same names: the first one that was made visible answers for
-/// both, and its handles are of another kind.
+/// Two MPI libraries in one process define the same symbols: the first global one receives all
+/// calls, but its handles are incompatible.
 Backend* create(std::string& reason) {
 #if defined(OPEN_MPI)
   const std::string own = "Open MPI";

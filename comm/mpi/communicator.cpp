@@ -18,7 +18,7 @@ namespace {
 
 int count_elements(Buffer buffer) { return static_cast<int>(buffer.count); }
 
-/// The function of MPI that does such a call.
+/// MPI's name of the collective.
 const char* name_function(Collective what) {
   constexpr const char* names[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Reduce_scatter_block",
                                    "MPI_Allgather", "MPI_Bcast",  "MPI_Alltoall",
@@ -85,8 +85,8 @@ bool MpiCommunicator::in_pieces(const Call& call) const {
   return elements(call, size_) > longest_call;
 }
 
-/// MPI_IN_PLACE of a reduce_scatter leaves the result at the beginning of the whole, ours in the
-/// rank's own part.
+/// A reduce_scatter with MPI_IN_PLACE writes the result to the beginning of the whole buffer; Assay
+/// needs it in the rank's own part.
 bool MpiCommunicator::through_scratch(const Call& call) const {
   return call.what == Collective::reduce_scatter &&
          call.receive.data == call.send.part(rank_ * call.receive.count, 0).data;
@@ -100,7 +100,8 @@ std::string MpiCommunicator::why_not(const Call& call) const {
     if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
       return reason;
 #if defined(MPICH_NUMVERSION)
-  // Every rank must know of it, and sees its own buffers alone: in place is in place everywhere.
+  // All ranks must refuse together, but each sees only its own buffers: a call is in place on all
+  // ranks or on none.
   if (call.what == Collective::reduce && call.root != 0 && call.send.count > 0 &&
       call.send.data == call.receive.data)
     return "MPI_Reduce in place crashes in MPICH (seen in 4.0.2) where the root is not rank 0";
@@ -121,7 +122,7 @@ void MpiCommunicator::prepare(const Call& call) {
 }
 
 std::shared_ptr<void> MpiCommunicator::allocate(std::size_t bytes) {
-  // MPI promises no alignment; buffers are compared at equal ones.
+  // MPI does not guarantee an alignment, and comparisons need equal alignments.
   constexpr std::size_t line = 64;
   std::size_t room = bytes + line;
   void* data = nullptr;
@@ -200,7 +201,7 @@ void MpiCommunicator::move(const Call& call) {
 }
 
 void MpiCommunicator::run(const Call& call, Stream&) {
-  // Asking takes as long as a few per cent of a call of 1 KiB, and timed calls are alike.
+  // why_not() takes a few per cent of the time of a call of 1 KiB, and timed calls are equal.
   if (!same(call, allowed_)) {
     if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
     allowed_ = call;

@@ -9,7 +9,7 @@ namespace assay::mpi {
 
 namespace {
 
-/// MPI gives its operation the elements alone; type and operation are this function's own.
+/// MPI passes only elements to a user's operator, so type and operation are template arguments.
 template <DataType type, ReduceOp op>
 void reduce_16_bits(void* in, void* inout, int* count, MPI_Datatype*) {
   reduce_into({inout, *count, type}, {in, *count, type}, op);

@@ -99,7 +99,7 @@ void MpiCommunicator::begin(const Call& call, MPI_Request* handle) {
 
 Request MpiCommunicator::start(const Call& call, Stream& stream) {
   if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
-  // A call of several steps runs to its end: nothing else would make progress between them.
+  // A call of several steps runs to its end here, because nothing would start its next step later.
   if (in_pieces(call) || through_scratch(call)) {
     run(call, stream);
     return {};
@@ -137,7 +137,7 @@ void MpiCommunicator::finish(Request& request, const MPI_Status& status) {
   request = {};
   if (ended.average.count > 0) scale(ended.average, size_);
   if (!ended.is_receive) return;
-  MPI_Count count = 0;  // MPI_UNDEFINED (negative) for no whole number of elements
+  MPI_Count count = 0;  // MPI_UNDEFINED (negative) if it is not a whole number of elements
   check(MPI_Get_elements_x(&status, choose_transfer_type(ended.message.type), &count),
         "MPI_Get_elements_x");
   if (count != ended.message.count)

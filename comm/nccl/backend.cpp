@@ -35,9 +35,9 @@ class NcclBackend final : public Backend {
   }
 
  private:
-  /// The GPU of the process, as kernels have it (cuda::gpu_of_process); where the launcher does not
-  /// tell local ranks, by the rank's place among those of its host. Why two ranks would share a
-  /// GPU, which NCCL refuses.
+  /// Chooses the process's GPU like kernels (cuda::gpu_of_process) or, if the launcher gives no
+  /// local ranks, by the rank's position on its host. Returns why a rank has no GPU of its own,
+  /// which NCCL requires; or empty.
   std::string choose_gpu(Communicator& known) {
     const std::vector<std::string> hosts = known.allgather(known.host());
     const auto before = std::count(hosts.begin(), hosts.begin() + known.rank(), known.host());
@@ -50,7 +50,7 @@ class NcclBackend final : public Backend {
       const int chosen =
           read_launch_info().local_rank ? cuda::gpu_of_process() : static_cast<int>(before % gpus);
       char bus[32] = "";
-      if (device_ == nullptr) chosen_ = chosen;  // else it stays: tensors lie there
+      if (device_ == nullptr) chosen_ = chosen;  // else keep the GPU: tensors lie there
       cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, chosen_), "asking for a GPU's address");
       mine = known.host() + " " + bus;
     }

@@ -218,8 +218,7 @@ void NcclCommunicator::submit_messages() {
   waiting_.clear();
 }
 
-/// A peer that has died or a broken link shows here alone: the kernels on the GPU would wait for
-/// ever.
+/// Only this call reports a dead peer or a broken link: the kernels on the GPU would wait for ever.
 void NcclCommunicator::check_async() {
   ncclResult_t state = ncclSuccess;
   check(ncclCommGetAsyncError(library_, &state), "ncclCommGetAsyncError", library_);
@@ -231,7 +230,7 @@ bool NcclCommunicator::done(Request& request) {
   submit_messages();
   const cudaError_t state = cudaEventQuery(marks_[request.handle].event);
   if (state == cudaErrorNotReady) {
-    cudaGetLastError();  // forgets it: who asks for the error of a launch would be told this one
+    cudaGetLastError();  // clears it; else a later check of a launch would report it
     check_async();
     return false;
   }
@@ -242,7 +241,7 @@ bool NcclCommunicator::done(Request& request) {
 }
 
 void NcclCommunicator::wait(Request& request) {
-  // Spinning first: an event that is nearly there is not worth a sleep.
+  // Spins first: sleeping is too slow for an event that is almost complete.
   for (int spins = 0; !done(request); ++spins)
     if (spins > 1000) std::this_thread::sleep_for(std::chrono::microseconds(20));
 }

@@ -28,8 +28,7 @@ constexpr int oldest = NCCL_VERSION(2, 13, 0);
 /// error message.
 void check(ncclResult_t result, const std::string& what, ncclComm_t communicator = nullptr);
 
-/// The version as text ("2.28.9"): of a number as ncclGetVersion() encodes it, and of the loaded
-/// library.
+/// The version as text ("2.28.9"): from a number of ncclGetVersion(), and of the loaded library.
 std::string version_text(int code);
 std::string version();
 
@@ -46,8 +45,8 @@ class NcclCommunicator final : public KnownRanks, public StreamOrder {
   void prepare(const Call&) override {}
   void describe(const Call& call, Execution& execution) const override;
   void run(const Call& call, Stream& stream) override;
-  /// It runs on a stream of its own, after the work that was submitted to `stream`, so that it
-  /// overlaps with the work that is submitted there next.
+  /// The call runs on a separate stream after the work already submitted to `stream`, so it
+  /// overlaps with work submitted to `stream` later.
   Request start(const Call& call, Stream& stream) override;
   /// The library requires a send and a receive that depend on each other to be in one group, so
   /// messages are submitted together at the next wait(), done() or collective. It has no tags:

@@ -21,7 +21,8 @@ namespace {
 
 constexpr const char* fabric = "libfabric.so.1";
 
-/// The library logs to stdout, which is for results. While one of these lives, stdout is stderr.
+/// The library logs to stdout, which is for results. While an Aside exists, stdout is redirected to
+/// stderr.
 class Aside {
  public:
   Aside() {
@@ -44,7 +45,7 @@ class Aside {
   int saved_ = -1;
 };
 
-/// Processors that this rank and those beside it may run on, all together. Collective.
+/// Number of processors on which the ranks of this host together may run. Collective.
 int processors_here(Communicator& known, const std::vector<std::string>& hosts) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
@@ -62,7 +63,7 @@ int processors_here(Communicator& known, const std::vector<std::string>& hosts) 
     std::memcpy(&theirs, bytes.data(), std::min(bytes.size(), sizeof theirs));
     CPU_OR(&together, &together, &theirs);
   }
-  // A quota of the cgroup is one for all ranks of the host.
+  // All ranks of the host share the cgroup's quota.
   const bool quota = processors() < CPU_COUNT(&mine);
   return quota ? std::min(processors(), CPU_COUNT(&together)) : CPU_COUNT(&together);
 }
@@ -100,9 +101,9 @@ class OneCclBackend final : public Backend {
     return value == nullptr ? otherwise : value;
   }
 
-  /// The library knows the launcher of Intel's MPI alone. A rank that is not told assumes that it
-  /// is the only one of its node, and pins its worker thread to the same core as all others do.
-  /// Settings of the user stay.
+  /// The library recognises only Intel MPI's launcher. Without these variables, each rank assumes
+  /// that it is alone on its node, and all ranks pin their worker threads to the same core. The
+  /// user's settings are kept.
   void initialise(Communicator& known) {
     if (initialised_) return;
     const std::vector<std::string> hosts = known.allgather(known.host());
@@ -139,7 +140,8 @@ class OneCclBackend final : public Backend {
 };
 
 Backend* create(std::string& reason) {
-  // The library opens it when the first communicator is made, and each rank would then fail alone.
+  // Checks libfabric now: oneCCL opens it only for the first communicator, where a single rank
+  // could fail.
   if (std::getenv("CCL_OFI_LIBRARY_PATH") == nullptr && dlopen(fabric, RTLD_NOW) == nullptr) {
     reason = dlerror();
     return nullptr;

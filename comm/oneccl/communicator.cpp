@@ -45,7 +45,7 @@ ccl::reduction find_operation(ReduceOp op) {
   return ccl::reduction::sum;
 }
 
-/// The library computes in 16-bit types with vector instructions alone, and fails without them.
+/// The library implements 16-bit types only with vector instructions, and fails without them.
 bool processor_can_add(DataType type) {
 #if defined(__x86_64__)
   if (type == DataType::bf16) return __builtin_cpu_supports("avx512f") != 0;
@@ -58,7 +58,7 @@ bool processor_can_add(DataType type) {
   return true;
 }
 
-/// The setting by which the library's threads wait; its own default where nothing is set.
+/// The setting for how the library's threads wait; empty: the library's default.
 std::string yield() {
   const char* value = std::getenv("CCL_YIELD");
   return value == nullptr ? "" : value;
@@ -171,7 +171,8 @@ Request OneCclCommunicator::start(const Call& call, Stream&) {
 void OneCclCommunicator::run(const Call& call, Stream& stream) {
   Request request = start(call, stream);
   if (request.handle == 0) return;
-  // A message under way must not hold up the others' part in this call.
+  // Blocks in the library only if no message is under way: the other ranks may need it before this
+  // call.
   Transfer& transfer = transfers_[request.handle];
   try {
     if (std::all_of(lines_.begin(), lines_.end(), [](const auto& line) { return line.empty(); }))
@@ -206,7 +207,7 @@ Request OneCclCommunicator::receive(Buffer data, int from, int, Stream&) {
 
 Request OneCclCommunicator::queue(Buffer data, int peer, bool sending) {
   check_peer(peer);
-  if (data.count == 0) return {};  // the library sends nothing, but its receive waits for it
+  if (data.count == 0) return {};  // the library does not send empty messages, but waits for them
   const std::uintptr_t slot = transfers_.take();
   Transfer& transfer = transfers_[slot];
   transfer.average = {};
@@ -249,7 +250,7 @@ bool OneCclCommunicator::poll_end(Transfer& transfer) {
   return true;
 }
 
-/// A wait for one request moves all requests on: the other side may wait for another.
+/// Advances all requests, because the peer may wait for a different one.
 void OneCclCommunicator::progress() {
   for (const std::vector<std::uintptr_t>& line : lines_)
     if (!line.empty()) poll_end(transfers_[line.front()]);

@@ -43,7 +43,7 @@ class OneCclCommunicator final : public KnownRanks {
   };
   Request queue(Buffer data, int peer, bool sending);
   void begin(Transfer& transfer);
-  /// True if it has ended; then begins the message that waited for it.
+  /// True if the transfer has ended. Then begins the message that waited for it.
   bool poll_end(Transfer& transfer);
   void progress();
   ccl::event enqueue(const Call& call);

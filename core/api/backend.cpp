@@ -20,7 +20,7 @@ Result<std::unique_ptr<Operation>> MakerBackend::make(const Problem& problem,
                                                       const Options& options, Communicator& ranks) {
   const auto entry = makers_.find(problem.kind());
   if (entry == makers_.end()) return Backend::make(problem, options, ranks);
-  // The cast in the plugin is static: it must not misread a problem of another layout.
+  // The plugin casts the problem statically, so it must have been compiled with the same type.
   if (entry->second.problem_version != problem.version())
     return Unsupported{name() + " was built for another version of the problem " + problem.kind() +
                        " (" + entry->second.problem_version + ", this is " + problem.version() +

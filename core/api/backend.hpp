@@ -32,8 +32,8 @@ class Backend {
   /// long as the backend.
   virtual Result<Device*> device(const Options& options) = 0;
   /// Prepares an operation for `problem`, or gives the reason why the backend cannot compute it.
-  /// The caller allocates the operation's arguments on device(options). By default it computes
-  /// none, as a transport.
+  /// The caller allocates the operation's arguments on device(options). By default it refuses every
+  /// problem, as a transport does.
   virtual Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
                                                   Communicator& ranks);
   /// Names of the algorithms for a kind of problem, without "auto"; by default none.

@@ -1,5 +1,6 @@
 #pragma once
-// The name of what a device has shown (core/api/prover.hpp), once it has agreed with the host.
+// The key of a formula's arithmetic on a device. A device whose results have agreed with the host's
+// is trusted for this key (core/api/prover.hpp).
 
 #include <fmt/format.h>
 
@@ -20,8 +21,8 @@ inline std::string describe_order(const TensorSpec& spec) {
   return all;
 }
 
-/// All by which the arithmetic of a formula may differ: its code with the numbers that this holds,
-/// and of each input the type, how it comes to be there, and the order of its elements.
+/// Everything that may change the arithmetic of a formula: its code with the code's numbers and,
+/// for each input, its type, its origin, and the order of its elements.
 inline std::string describe_belief(const ElementFormula& formula, const Inputs& inputs) {
   std::string all = formula.name + " ";
   all.append(reinterpret_cast<const char*>(formula.code.data()), formula.code.size());

@@ -46,7 +46,7 @@ std::vector<double> ChecksumWeights::factors(std::size_t dim) const {
 }
 
 void ChecksumWeights::fill(std::int64_t first, std::span<double> out) const {
-  // A run is a part of a block if the innermost dimension is too long to be multiplied out.
+  // If the innermost dimension is too long for `inner_`, a run is a part of one of its blocks.
   const bool long_rows = outer_ == dims_.size() && !dims_.empty();
   const std::span<const double> run = long_rows ? factors_.back().within : inner_;
   const std::int64_t period = long_rows ? dims_.back() : static_cast<std::int64_t>(run.size());

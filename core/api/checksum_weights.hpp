@@ -29,8 +29,8 @@ class ChecksumWeights {
   std::vector<double> factors(std::size_t dim) const;
   /// Weights of elements [first, first + out.size()) in logical row-major order.
   void fill(std::int64_t first, std::span<double> out) const;
-  /// Mean square of the weights. If the errors of n elements are independent and have the variance
-  /// v, the checksum's error has the variance n * v * mean_square().
+  /// Mean square of the weights. If the errors of n elements are independent with variance v, the
+  /// checksum's error has the variance n * v * mean_square().
   double mean_square() const;
 
   /// A long dimension repeats one block of factors, with a random sign for each block, so that
@@ -43,7 +43,7 @@ class ChecksumWeights {
   };
   std::vector<std::int64_t> dims_;
   std::vector<Factors> factors_;
-  std::size_t outer_ = 0;      ///< number of outer dimensions, which `inner_` does not contain
+  std::size_t outer_ = 0;      ///< number of outer dimensions; `inner_` covers the others
   std::vector<double> inner_;  ///< products of the factors of the inner dimensions; at most 65536
 };
 

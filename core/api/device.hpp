@@ -50,16 +50,16 @@ class Stream {
   virtual void wait() = 0;
   /// Seconds between two marks; call wait() first.
   virtual double seconds(int from, int to) const = 0;
-  /// Holds the device back: what is submitted from now on, marks too, begins at release(), so that
-  /// it follows each other without waiting for the host. False where the work is the host's own.
+  /// Delays the device: work and marks submitted from now on begin at release(), so they run
+  /// without gaps in which the device waits for the host. False if the host itself does the work.
   virtual bool hold() { return false; }
-  /// Lets the device begin. Returns why it had begun before, so that times between marks since
-  /// hold() may contain the host's; "" if it had not.
+  /// Releases the device. Returns why it began earlier, in which case times between marks since
+  /// hold() may contain host time; "" if it did not.
   virtual std::string release() { return ""; }
   /// Records what `work` submits to this stream, without running it (on a GPU as a CUDA graph). The
   /// memory that it uses must stay where it is as long as the recording exists. Null if the device
-  /// cannot record, as a host. Throws CaseError if `work` waits, allocates or fails; the stream
-  /// remains usable.
+  /// cannot record (a host cannot). Throws CaseError if `work` waits, allocates or fails; the
+  /// stream remains usable.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& /*work*/) {
     return nullptr;
   }
@@ -67,30 +67,30 @@ class Stream {
   virtual NativeHandle native() { return {}; }
 };
 
-/// The state of a device. Fields that it does not tell are absent.
+/// The state of a device. Fields that it does not report are absent.
 struct DeviceState {
   std::optional<double> clock_hz{}, memory_clock_hz{};  ///< of its processors, of its memory
   std::optional<double> temperature_celsius{};
   std::optional<double> power_w{}, power_limit_w{};
-  /// Seconds for which it has run below the clock that was asked for, since some time in the past,
-  /// by reason: "power", "heat". Only differences mean something.
+  /// Seconds for which it ran below the requested clock, by reason ("power", "heat"), since an
+  /// arbitrary time: only differences are meaningful.
   std::map<std::string, double> throttled_s{};
 };
 
 /// The result of one pass over all elements of a tensor.
 struct ScanResult {
-  std::vector<double> elements;  ///< those that were asked for
+  std::vector<double> elements;  ///< the requested elements
   /// Elements that are not results (NaN, infinite, the smallest s32), and the first of them.
   std::int64_t bad = 0, first_bad = 0;
   double bad_value = 0;
   double sum = 0;  ///< with the weights that were given, to a few units in the last place of fp64
-  /// By how much the rounding of stored elements may have moved `sum`: 0 while all of them are
-  /// integers that their type holds.
+  /// The largest change of `sum` by the rounding of stored elements; 0 if all of them are integers
+  /// that their type holds.
   double rounding = 0;
 };
 
-/// The native handle of `stream`, for a cast to the C type that `type` names. Throws CaseError if
-/// the handle has another type (the stream is of another device).
+/// The native handle of `stream`, for a cast to the C type `type`. Throws CaseError if the handle
+/// has another type (the stream belongs to another device).
 void* native_handle(Stream& stream, std::string_view type);
 
 /// The memory of one device, and transfers to and from it. put and get convert between row-major
@@ -106,8 +106,8 @@ class Device {
   virtual void put(Tensor& tensor, const Source& source) = 0;
   /// Passes all logical elements to `sink`.
   virtual void get(Tensor& tensor, const Sink& sink) = 0;
-  /// Writes the elements `values` to a tensor, and zeros to the padding of its layout: the bits of
-  /// put(), where possible made on the device. The default is put().
+  /// Writes the elements `values` to a tensor, and zeros to the padding of its layout: the same
+  /// bits as put(), if possible computed on the device. The default is put().
   virtual void fill(Tensor& tensor, const Values& values);
   /// The same with one value for all elements.
   virtual void fill(Tensor& tensor, double value);
@@ -115,8 +115,8 @@ class Device {
   /// elements that are wanted. `weights`: of the sum; null: no sum. The default is get().
   virtual ScanResult scan(Tensor& tensor, std::span<const std::int64_t> indices,
                           const ChecksumWeights* weights);
-  /// Computes parts of references in this device's memory; null if only the host does. It lives as
-  /// long as the device.
+  /// Computes parts of references on this device; null if only the host can. It lives as long as
+  /// the device.
   virtual Prover* prover() { return nullptr; }
   /// Copies bytes between this device's memory and the host's, in either direction, in order on
   /// stream(): call wait() before reading them on the host. The default is a memcpy, for devices

@@ -1,6 +1,6 @@
 #pragma once
-// The value of one element by a reference, and the finding of a comparison with it: on the host or
-// on a device (item_code.hpp).
+// The expected value of one element, and the result of a comparison with it, on the host or on a
+// device (item_code.hpp).
 
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Expected {
                          ///< not exceed ||rms_bound||_2
 };
 
-/// Compares elements one by one, and keeps the sums and the worst of them.
+/// Compares elements one by one, and keeps sums and the worst element.
 struct ElementComparison {
   std::int64_t count = 0, wrong = 0;
   std::int64_t bad = 0;  ///< elements that are not results (NaN, infinite, the smallest s32)
@@ -26,11 +26,11 @@ struct ElementComparison {
   double max_error = 0;                 ///< the largest finite one
   double least_bound = 0, largest = 0;  ///< of max_bound, of |value|
   double worst_ratio = -1;              ///< the largest error / max_bound
-  std::int64_t worst = 0;               ///< its element, and what it is:
+  std::int64_t worst = 0;               ///< the element with this ratio, and its values:
   double actual = 0, target = 0, bound = 0;
 
-  /// Adds element `index`, which has `value` and should have `right`. `is_bad`: `value` is NaN or
-  /// infinite.
+  /// Adds element `index`, whose value is `value` and should be `right`. `is_bad`: `value` is NaN
+  /// or infinite.
   ASSAY_ITEM void add(std::int64_t index, double value, double right, bool is_bad,
                       const Expected& want) {
     const double error = std::fabs(value - right), size = std::fabs(want.value);
@@ -54,7 +54,7 @@ struct ElementComparison {
     if (finite && error > max_error) max_error = error;
   }
 
-  /// Adds the comparison of other elements. The first of equally bad ones is reported.
+  /// Adds a comparison of other elements. If two elements are equally bad, the first is reported.
   ASSAY_ITEM void add(const ElementComparison& other) {
     if (other.count == 0) return;
     if (count == 0 || other.least_bound < least_bound) least_bound = other.least_bound;

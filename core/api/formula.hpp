@@ -1,10 +1,10 @@
 #pragma once
-// The value of an element by an oracle, or its sums over a channel, as code of one thread that the
-// host and a device both have (item_code.hpp).
+// The expected value of an element, or sums over a channel, as code of one thread that runs on the
+// host and on a device (item_code.hpp).
 //
 // The code of an expectation is a trivially copyable struct with a `name` and
 //   Expected operator()(const In& in, const double* table, std::int64_t i) const,
-// that of a sum has the number of its `terms` and
+// the code of a sum has the number of its `terms` and
 //   void operator()(const In& in, const double* table, std::int64_t i, double* terms) const,
 // where in(k, j) is element j of the k-th input.
 
@@ -24,7 +24,7 @@ struct ElementFormula {
   std::vector<std::byte> code{};      ///< the bytes of the struct
 };
 
-/// Equal code has equal bytes, where the compiler can clear those that pad it.
+/// Equal code has equal bytes, if the compiler can clear the padding.
 template <class Code>
 ElementFormula make_formula(Code code, std::vector<std::string> inputs,
                             std::vector<double> table = {}) {

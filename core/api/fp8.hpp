@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// Bits: sign, 4 of the exponent, 3 of the significand. It has no infinity; exponent and
-/// significand of ones are NaN.
+/// Bits: sign, 4 of the exponent, 3 of the significand. It has no infinity; if all bits of exponent
+/// and significand are 1, it is NaN.
 struct Fp8E4m3 {
   static constexpr int digits = 4, bias = 7;  ///< of the significand, its first bit included
   static constexpr int largest_code = 0x7e, nan_code = 0x7f;
@@ -39,7 +39,7 @@ ASSAY_ITEM float fp8_value(Fp8 stored) {
   }
   float value;
   std::memcpy(&value, &bits, sizeof value);
-  // Below the smallest normal number the leading one that was read is not there.
+  // Subnormal numbers lack the leading one that was added above.
   if (magnitude >> (Fp8::digits - 1) == 0) {
     const std::uint32_t step_bits = static_cast<std::uint32_t>(127 + 2 - Fp8::bias - Fp8::digits)
                                     << 23;  // 2^(1 - bias - (digits - 1))
@@ -49,8 +49,8 @@ ASSAY_ITEM float fp8_value(Fp8 stored) {
   return (stored.code & 0x80u) != 0 ? -value : value;
 }
 
-/// Rounds to nearest, ties to even, and saturates: what is larger becomes the largest number,
-/// infinity as well, as in the conversions of CUDA (__NV_SATFINITE) and the results of cuBLASLt.
+/// Rounds to nearest, ties to even, and saturates: larger values and infinity become the largest
+/// number, as in the conversions of CUDA (__NV_SATFINITE) and the results of cuBLASLt.
 template <class Fp8>
 ASSAY_ITEM Fp8 fp8_stored(double value) {
   std::uint64_t bits;
@@ -61,8 +61,8 @@ ASSAY_ITEM Fp8 fp8_stored(double value) {
   if (size >= Fp8::largest) {
     code = Fp8::largest_code;
   } else if (size == size) {
-    // The distance of numbers here, 2^(max(exponent, 1 - bias) - (digits - 1)), by the bits of
-    // 1.5 * 2^52 times it, whose sum with `size` has no places below it.
+    // `shift` is 1.5 * 2^52 times the distance of neighbouring numbers, 2^(max(exponent, 1 - bias)
+    // - (digits - 1)). Adding it to `size` rounds to a multiple of this distance.
     std::uint64_t exponent = (bits >> 52) & 0x7ffu;
     constexpr std::uint64_t least = 1023 + 1 - Fp8::bias;
     if (exponent < least) exponent = least;

@@ -85,8 +85,8 @@ void fill_packed(DataType type, std::int64_t elements, void* data, const Source&
   const std::int64_t blocks = (elements + block - 1) / block;
   const std::size_t size = size_of(type);
   std::exception_ptr failure;  // an exception must not leave a parallel region
-  // Static schedule: pages are first touched by the thread whose part of a statically scheduled
-  // kernel they are.
+  // Static schedule: the thread that uses pages in a statically scheduled kernel is the first to
+  // touch them.
 #pragma omp parallel if (blocks > 4)
   {
     std::vector<double> values(static_cast<std::size_t>(std::min(block, elements)));

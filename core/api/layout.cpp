@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-/// Calls body(index of a packed element, its place in the layout) for each element, in parallel.
+/// Calls body(packed index, place in the layout) for each element, in parallel.
 template <class Body>
 void for_each_place(const TensorSpec& spec, const Layout& layout, const Body& body) {
   const std::size_t dims = spec.dims.size();
@@ -27,7 +27,7 @@ void for_each_place(const TensorSpec& spec, const Layout& layout, const Body& bo
   }
 }
 
-/// Calls `body` with a value of an integer type of `size` bytes: copying needs no more of a type.
+/// Calls `body` with a value of an integer type of `size` bytes, which is enough to copy elements.
 template <class Body>
 void dispatch(std::size_t size, const Body& body) {
   switch (size) {
@@ -44,7 +44,7 @@ void dispatch(std::size_t size, const Body& body) {
   }
 }
 
-/// The split of a dimension in one of the ways in which equal ones are written.
+/// The normal form of a split: splits that give equal positions have equal normal forms.
 Split normal(const Split& split, std::int64_t extent) {
   if (extent == 1) return {1, 0, 0};
   if (split.block >= extent) return {1, split.inner, 0};
@@ -53,7 +53,7 @@ Split normal(const Split& split, std::int64_t extent) {
   return split;
 }
 
-/// One split a dimension, normal.
+/// The splits of all dimensions, in normal form.
 std::vector<Split> find_splits(const TensorSpec& spec) {
   std::vector<Split> splits(spec.dims.size());
   std::int64_t stride = 1;

@@ -67,8 +67,8 @@ class Oracle {
   /// be exact in any order; 0: full significands.
   virtual int fixed_bits(const TensorSpec&, const Execution&) const { return 0; }
 
-  /// The data of `argument` in draws after that of the timed runs, if the reference for the whole
-  /// of `values` would take too long: zero except in a few rows (Values::in_rows), which differ
+  /// The data of `argument` in later draws than that of the timed runs, if the reference for all of
+  /// `values` would take too long: zero except in a few rows (Values::in_rows), which differ
   /// between draws. `budget` and `seed` as in sample(). Nothing: all of `values`.
   virtual std::optional<Values> of_later_draw(const TensorSpec& /*argument*/,
                                               const Values& /*values*/, double /*budget*/,
@@ -85,8 +85,8 @@ class Oracle {
 
   /// The range of `output` in which every element is checked, block by block as it is read, if
   /// expect() is cheap enough; sample() and checksum() are then not called. Nothing: a sample.
-  /// Several threads call expect() for blocks of a range, after its first call with the same inputs
-  /// has returned: what that computes of all inputs can be kept.
+  /// Several threads call expect() for blocks of a range, but only after its first call with the
+  /// same inputs has returned. So the first call may cache what it computes from all inputs.
   virtual std::optional<ElementRange> whole(const TensorSpec&) const { return std::nullopt; }
 
   /// Indices of the output elements to check, sorted and distinct: all if their reference costs at

@@ -51,7 +51,7 @@ constexpr std::array<std::string_view, precisions.size()> names_of_precisions = 
   return names;
 }();
 
-/// Both tables are read by index.
+/// Checks that the index of each row is its enumerator.
 template <class Table, class Key>
 constexpr bool in_order(const Table& table, Key key) {
   for (std::size_t i = 0; i < table.size(); ++i)
@@ -73,8 +73,8 @@ inline float odd_float(double value) {
   const auto bits = std::bit_cast<std::uint32_t>(near);
   const std::uint32_t inexact = static_cast<double>(near) != value && value == value ? 1 : 0;
   const std::uint32_t away = std::fabs(static_cast<double>(near)) > std::fabs(value) ? 1 : 0;
-  // An even significand becomes the odd one towards `value`; an overflow to infinity becomes the
-  // largest float, which is odd.
+  // An even significand becomes the odd neighbour towards `value`; infinity becomes the largest
+  // float, which is odd.
   const std::uint32_t step = inexact & ~bits & 1u;
   return std::bit_cast<float>(bits + step - 2 * (step & away));
 }

@@ -54,16 +54,16 @@ enum class Precision {
   fp8_e5m2
 };
 
-/// Norm error below which products were not formed in tf32. Rounding full significands to 11 bits
-/// costs a product some 2e-4 to 7e-4, and the norm of a sum of products as much (docs/method.md);
-/// fp32 stays below 1e-5 in every algorithm.
+/// With a norm error below this, products were not computed in tf32. Rounding full significands to
+/// 11 bits gives a product an error of 2e-4 to 7e-4, and the norm of a sum of products as much
+/// (docs/method.md). fp32 stays below 1e-5 in every algorithm.
 inline constexpr double least_error_of_tf32 = 1e-5;
 
 /// The types that belong to a precision.
 struct PrecisionFormat {
   Precision precision;
   std::string_view name;
-  DataType input;        ///< element type of the inputs (but weights: weight_type())
+  DataType input;        ///< element type of the inputs, except weights (weight_type())
   DataType output;       ///< element type of the results
   DataType accumulator;  ///< coarsest type in which sums of products may be accumulated
   Precision arithmetic;  ///< precision whose peak rate bounds it (of a mixed one: its inputs')
@@ -73,10 +73,10 @@ const PrecisionFormat& format(Precision precision);
 std::string_view name(Precision precision);
 /// The precision of this name. Throws InputError with the nearest valid name.
 Precision precision(std::string_view name);
-/// Element type of the inputs of a precision, but for its weights.
+/// Element type of the inputs of a precision, except its weights.
 DataType storage(Precision precision);
-/// Element type of the weights, the left matrix of a product: that of storage(), but s8 of int8 and
-/// fp8_e4m3 of fp8_e5m2.
+/// Element type of the weights (the left matrix of a product): as storage(), except s8 for int8 and
+/// fp8_e4m3 for fp8_e5m2.
 DataType weight_type(Precision precision);
 /// True if inputs are fp8_e4m3 or fp8_e5m2.
 bool is_fp8(Precision precision);

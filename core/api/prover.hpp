@@ -1,7 +1,7 @@
 #pragma once
-// A device that computes parts of references itself, so that no tensor crosses to the host for its
-// check. Its arithmetic is believed of a formula after it has agreed with the host's, in each
-// process.
+// A device that computes parts of references itself, so no tensor is copied to the host for its
+// check. In each process, its results of a formula are trusted only after a sample of them has
+// agreed with the host's.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ class KeptMatrix {
 };
 
 /// c = a b in fp64, or c += a b if `add` is true. a and c, row-major, have m rows; lda and ldc are
-/// the distances of these in elements. b consists of the columns [first, first + count) of a kept
+/// the distances of rows in elements. b consists of the columns [first, first + count) of a kept
 /// matrix, or is their transposition.
 struct KeptProduct {
   std::int64_t m, first, count;
@@ -45,8 +45,8 @@ struct KeptProduct {
   bool add;
 };
 
-/// All functions return nothing where the device does not have the code of the formula, or does not
-/// know the layout of a tensor; the host computes then.
+/// All functions return nothing if the device lacks the code of the formula or does not know the
+/// layout of a tensor. The host computes then.
 class Prover {
  public:
   virtual ~Prover() = default;
@@ -61,14 +61,14 @@ class Prover {
   /// The sums of the formula's terms over each channel: [channel][term].
   virtual std::optional<std::vector<double>> sum(const ElementFormula& formula,
                                                  const Inputs& inputs, const Channels& over) = 0;
-  /// Copies a row-major matrix to the device; null where that cannot multiply.
+  /// Copies a row-major matrix to the device; null if the device cannot multiply.
   virtual std::unique_ptr<KeptMatrix> keep(std::int64_t /*rows*/, std::int64_t /*columns*/,
                                            const float* /*numbers*/) {
     return nullptr;
   }
-  /// False, with c unchanged, where the device cannot multiply.
+  /// If the device cannot multiply, returns false and does not change c.
   virtual bool multiply(const KeptMatrix&, const KeptProduct&) { return false; }
-  /// True if the host has to check `what` before it is believed of the device.
+  /// True if the host has to check `what` before the device is trusted with it.
   bool is_new(const std::string& what) const { return !believed_.contains(what); }
   void believe(const std::string& what) { believed_.insert(what); }
 

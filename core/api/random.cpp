@@ -108,7 +108,7 @@ Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType 
     recipe_.count = range.count;
   }
   if (recipe_.form == ValueRecipe::Form::fp8) recipe_.bits = type == DataType::fp8_e4m3 ? 4 : 3;
-  // Seed and name are mixed by Philox itself: neighbouring seeds and names give unrelated keys.
+  // Philox mixes seed and name, so neighbouring seeds and names give unrelated keys.
   const std::uint64_t id = hash(stream);
   const Philox::ctr_type mixed =
       Philox()({{low(seed), high(seed), low(id), high(id)}}, {{0x61737361u, 0x79u}});
@@ -167,7 +167,7 @@ Values Values::in_rows(std::int64_t width, std::int64_t rows,
   return other;
 }
 
-/// Zeroes what is another group's, and rows that are not kept.
+/// Zeroes the elements of other groups and the rows that are not kept.
 void Values::clear_others(std::uint64_t first, std::span<double> out) const {
   clear_rows(first, out);
   if (recipe_.groups == 1) return;

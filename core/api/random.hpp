@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// Elements that are not made of a recipe.
+/// Elements that no recipe generates.
 class StoredValues {
  public:
   StoredValues();
@@ -24,7 +24,7 @@ class StoredValues {
   StoredValues& operator=(const StoredValues&) = delete;
   virtual DataType type() const = 0;  ///< one that holds them
   virtual void fill(std::int64_t first, std::span<double> out) const = 0;
-  /// Tells them apart from all others of this process.
+  /// Identifies these values among all stored values of this process.
   std::uint64_t serial() const { return serial_; }
 
  private:
@@ -61,8 +61,8 @@ class Values {
   /// The values that `rank` has in this tensor (the constructor's are those of rank 0), for the
   /// reference of a collective.
   Values of_rank(int rank) const;
-  /// The same, but zero at element i unless rank % groups == i % groups. So a sum over the ranks
-  /// adds fewer values at each element than there are ranks.
+  /// The same, but zero at element i unless rank % groups == i % groups. So a sum over all ranks
+  /// adds fewer nonzero values at each element.
   Values in_groups(int groups) const;
 
   /// The same, multiplied by 2^exponent. Exact, except that fp16's subnormal results are rounded.

@@ -44,16 +44,15 @@ ASSAY_ITEM double with_sign(std::uint32_t word, double magnitude) {
                                                                  << 32);
 }
 
-/// One sign bit, 31 bits of magnitude: 2^-10 + m * (1 - 5/1024) with m in (0, 1), hence within
-/// [2^-10, 1 - 2^-8]: the upper end rounds to below 1 in every type. 42 bits at most, exact in
-/// fp64; multiplying by 1019 carries the random bits into the last places of small values, too.
+/// One sign bit, 31 bits of magnitude: 2^-10 + m * (1 - 5/1024) with m in (0, 1). So it is within
+/// [2^-10, 1 - 2^-8], whose upper end rounds to below 1 in every type. It has at most 42 bits,
+/// exact in fp64; the factor 1019 makes the last places of small values random, too.
 ASSAY_ITEM double unit_value(std::uint32_t word) {
   const auto magnitude = static_cast<double>(static_cast<std::int32_t>(word & 0x7fffffffu));
   return with_sign(word, 0x1p-10 + (magnitude + 0.5) * (1019.0 / 1024.0 * 0x1p-31));
 }
 
-/// The same within [2^-6, 15/16), which both types of 8 bits hold as normal numbers below 1 once it
-/// is rounded.
+/// The same within [2^-6, 15/16): rounded to either 8-bit type, it is a normal number below 1.
 ASSAY_ITEM double fp8_unit_value(std::uint32_t word) {
   const auto magnitude = static_cast<double>(static_cast<std::int32_t>(word & 0x7fffffffu));
   return with_sign(word, 0x1p-6 + (magnitude + 0.5) * (59.0 / 64.0 * 0x1p-31));
@@ -92,8 +91,8 @@ ASSAY_ITEM double round_significand(double value, int bits) {
   return bits_as<double>((pattern + half) & ~((std::uint64_t{1} << dropped) - 1));
 }
 
-/// A value of at most 11 significant bits, rounded to fp16: its subnormal numbers are the multiples
-/// of 2^-24, which 1.5 * 2^28 leaves of what is added to it.
+/// A value of at most 11 significant bits, rounded to fp16. Subnormal numbers of fp16 are multiples
+/// of 2^-24: adding 1.5 * 2^28 rounds to such a multiple.
 ASSAY_ITEM double round_to_fp16(double value) {
   double size = std::fabs(value);
   if (size < 0x1p-14) size = (size + 0x1.8p28) - 0x1.8p28;
@@ -145,13 +144,13 @@ ASSAY_ITEM void plain_values(const ValueRecipe& recipe, const std::uint32_t* fir
 #undef ASSAY_FORM
 }
 
-/// True if an element is of this rank's group and in a row that is kept. Others are zero.
+/// True if an element belongs to this rank's group and to a kept row. Other elements are zero.
 ASSAY_ITEM bool is_kept(const ValueRecipe& recipe, std::uint64_t index) {
   if (recipe.groups > 1 && index % recipe.groups != recipe.rank % recipe.groups) return false;
   return recipe.kept == nullptr || recipe.kept[index / recipe.width % recipe.rows] != 0;
 }
 
-/// Exact, but for fp16, whose normal numbers end at 2^-14.
+/// Exact, except for fp16, whose normal numbers end at 2^-14.
 ASSAY_ITEM double modify(const ValueRecipe& recipe, double value) {
   if (recipe.magnitudes) value = std::fabs(value);
   if (recipe.factor == 1) return value;

@@ -41,7 +41,7 @@ void Scan::operator()(std::int64_t first, std::span<const double> values) {
 
 ScanResult Scan::take() {
   result_.sum += carry_;
-  result_.rounding /= 1 - unit_;  // u is relative to the value before it was rounded
+  result_.rounding /= 1 - unit_;  // u is relative to the value before rounding
   return std::move(result_);
 }
 
@@ -67,7 +67,7 @@ void Scan::add_weighted(std::int64_t first, std::span<const double> values, bool
       result_.rounding += std::abs(factors_[i] * values[i]) * unit_;
 }
 
-/// A block's integers are exact in fp64, the whole tensor's need not be.
+/// The sum of a block of integers is exact in fp64; that of the whole tensor may not be.
 void Scan::add(double part) {
   const double sum = result_.sum, total = sum + part;
   carry_ += std::abs(sum) >= std::abs(part) ? (sum - total) + part : (part - total) + sum;

@@ -1,5 +1,5 @@
 #pragma once
-// One pass over all elements of a tensor, by what Device::get() passes.
+// One pass over all elements of a tensor, as Device::get() passes them.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Tensors: an operation describes those that it needs (TensorSpec), and a device allocates them.
+// Tensors. An operation describes the tensors that it needs (TensorSpec); a device allocates them.
 
 #include <cstddef>
 #include <cstdint>

@@ -10,10 +10,10 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t small = 1 << 14;             // elements that come to the host at once
-constexpr std::size_t few = 16, most_alone = 512;  // of one reading, of all: each takes 10 us
+constexpr std::size_t small = 1 << 14;             // tensors up to this size are read at once
+constexpr std::size_t few = 16, most_alone = 512;  // in one read, in all; 10 us each
 
-/// References are computed by several threads, and a device is used by one at a time.
+/// Several threads compute references, but only one at a time may use a device.
 std::mutex of_devices;
 
 bool in_pieces(const TensorSpec& spec) { return spec.layout && !spec.layout->pieces.empty(); }

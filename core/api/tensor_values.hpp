@@ -10,9 +10,9 @@
 
 namespace assay {
 
-/// A copy of the tensor's elements. Later writes to the tensor do not change it. A device that
-/// computes parts of references has it in its memory, where there is room; the host then reads it
-/// when it is asked for elements. The device must outlive it.
+/// A copy of the tensor's elements. Later writes to the tensor do not change it. If a device
+/// computes parts of references and has room, the copy is in its memory; the host then reads
+/// elements when they are needed. The device must outlive it.
 class TensorValues final : public StoredValues {
  public:
   TensorValues(Device& device, Tensor& tensor);
@@ -30,7 +30,7 @@ class TensorValues final : public StoredValues {
   std::size_t elements_;
   std::unique_ptr<Tensor> copy_;
   mutable std::atomic<bool> on_host_ = false;
-  mutable std::size_t alone_ = 0;  ///< elements that were read without the others
+  mutable std::size_t alone_ = 0;  ///< elements that were read singly
   /// Values that fp32 holds are not stored in fp64: activations are most of a network's memory.
   mutable std::vector<float> narrow_;
   mutable std::vector<double> wide_;

@@ -17,7 +17,7 @@ enum class ExitCode : int {
   incomparable = 6,  ///< not comparable, rows are missing, or a number was lost
   failed = 7,        ///< a row failed or timed out, or a required backend is unavailable
   unconfirmed = 8,   ///< a suspect could not be measured against the promoted installation
-  target_missed = 9  ///< a right training did not reach its target
+  target_missed = 9  ///< a training was correct, but did not reach its target
 };
 
 /// The most severe of several codes, in the order 2, 3, 7, 9, 6, 4, 8, 5, 0.

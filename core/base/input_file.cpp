@@ -60,7 +60,8 @@ std::string read_text_file(const fs::path& file, std::uint64_t most) {
            "Name the right file.");
   };
   if (static_cast<std::uint64_t>(state.st_size) > most) too_large();
-  // Files of the kernel have no size, and others may grow: the end is where nothing comes.
+  // The size is not used: files of the kernel have none, and other files may grow. An empty read is
+  // the end.
   std::string text;
   text.reserve(static_cast<std::size_t>(state.st_size));
   std::vector<char> block(1 << 20);

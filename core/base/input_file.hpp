@@ -1,6 +1,6 @@
 #pragma once
-// Reading of whole files. All that is read is a regular file within a stated size: a pipe may never
-// get a writer, a device may never end, and some files are read more than once.
+// Reading of whole files. Only regular files up to a stated size are read: a pipe may never get a
+// writer, a device may never end, and some files are read more than once.
 
 #include <cstdint>
 #include <filesystem>
@@ -18,7 +18,8 @@ inline constexpr std::uint64_t largest_hand_written = std::uint64_t{64} << 20;
 std::string kind_that_is_not_read(const std::filesystem::path& file);
 
 /// The content of a regular file. InputError "FILE: cannot be read (WHY). SUGGESTION" for all else
-/// and for a file of more than `most` bytes. It never waits, whatever the file turns into.
+/// and for a file of more than `most` bytes. It never blocks, even if the file is replaced
+/// meanwhile.
 std::string read_text_file(const std::filesystem::path& file, std::uint64_t most = largest_text);
 
 }  // namespace assay

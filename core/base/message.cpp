@@ -52,7 +52,7 @@ std::string shorten(std::string_view text, std::size_t most) {
 }  // namespace
 
 std::size_t utf8_length(std::string_view text, char32_t& point) {
-  static constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};  // less is an overlong form
+  static constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};  // less is an overlong encoding
   const unsigned first = text.empty() ? 0xFF : static_cast<unsigned char>(text[0]);
   const std::size_t length = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
   if (length > text.size() || first >= 0xF8 || (first & 0xC0) == 0x80) return 0;

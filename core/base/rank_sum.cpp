@@ -12,8 +12,8 @@ namespace assay {
 namespace {
 
 /// Probabilities of the sums of a random subset of `size` of `scores` (Streitberg & Röhmel's shift
-/// algorithm). The counts themselves reach C(100, 50) = 1e29; as doubles they keep 15 digits, since
-/// only positive numbers are added.
+/// algorithm). Counts reach C(100, 50) = 1e29. As doubles they keep 15 digits, because only
+/// positive numbers are added.
 std::vector<double> subset_sums(const std::vector<std::size_t>& scores, std::size_t size) {
   const std::size_t most = std::accumulate(scores.begin(), scores.end(), std::size_t{0});
   std::vector<std::vector<double>> count(size + 1, std::vector<double>(most + 1, 0.0));

@@ -14,9 +14,9 @@ namespace assay {
 namespace {
 
 constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
-// Signals of a crash are not included: Open MPI warns of a handler that it finds there.
+// Signals of crashes are not included, because Open MPI warns if they already have a handler.
 constexpr int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGUSR1, SIGUSR2};
-// Result before the signal: a handler may neither allocate nor format.
+// The text is formatted before the signal, because a handler may neither allocate nor format.
 char note[4096];
 std::size_t note_size = 0;
 
@@ -28,7 +28,7 @@ void act_last(int number) {
   raise(number);  // its default action is in force again (SA_RESETHAND)
 }
 
-/// Handles those that would end the process.
+/// Handles the signals that would end the process.
 void handle(std::span<const int> numbers) {
   for (const int number : numbers) {
     struct sigaction now {};

@@ -1,5 +1,5 @@
 #pragma once
-// The last acts of a process that a signal ends: a message, and the removal of temporary files.
+// The last actions of a process that a signal ends: a message, and the removal of temporary files.
 
 #include <string>
 

@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-/// Escapes each piece of text and hands it on.
+/// Escapes each piece of text and passes it on.
 class Escaping final : public std::streambuf {
  public:
   explicit Escaping(std::streambuf& to) : target_(to) {}
@@ -61,8 +61,8 @@ std::string escape_controls(const std::string& text) {
 }
 
 void fill_standard_streams() {
-  // They are opened in order: open gives the lowest number that is free. Read-only, so that a write
-  // to a stdout that was closed fails, as it would have.
+  // In order, because open() returns the lowest free number. Read-only, so that writing to a closed
+  // stdout still fails.
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0 && errno == EBADF)
       if (::open("/dev/null", stream == 2 ? O_WRONLY : O_RDONLY) < 0) return;
@@ -78,7 +78,7 @@ void survive_leaving_reader() { std::signal(SIGPIPE, SIG_IGN); }
 
 namespace {
 
-/// True if nothing reads the pipe or socket that stdout is any more.
+/// True if stdout is a pipe or socket without a reader.
 bool reader_has_left() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
   return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;

@@ -9,9 +9,9 @@
 
 namespace assay {
 
-/// Opens /dev/null for those of stdin, stdout and stderr without which the program was started
-/// (`<&- >&-`). Otherwise the next file that it opens would get their number, and printed text
-/// would go into that file. Writing to a stdout that was closed still fails.
+/// Opens /dev/null for each of stdin, stdout and stderr that was closed when the program started
+/// (`<&- >&-`). Otherwise the next opened file would get its number, and receive printed text.
+/// Writing to a stdout that was closed still fails.
 void fill_standard_streams();
 
 /// Rank 0 writes this character (ASCII's record separator) to stderr after each case. `assay run`

@@ -79,9 +79,9 @@ double mad(std::span<const double> values) {
 double effective_samples(std::span<const double> values) {
   const auto n = values.size();
   if (n < 4) return static_cast<double>(n);
-  // Ranks: one outlier must neither hide nor make a correlation. For positive dependence the rank
-  // autocorrelation is at least that of the signs about the median, on which the variance of the
-  // median depends: the interval errs to wide.
+  // Ranks are used because one outlier must neither hide nor create a correlation. With positive
+  // dependence, the rank autocorrelation is at least that of the signs about the median, which
+  // determines the variance of the median. So the interval is rather too wide.
   std::vector<double> x = midranks(values);
   const double mean = (static_cast<double>(n) + 1) / 2;
   double variance = 0;
@@ -96,8 +96,8 @@ double effective_samples(std::span<const double> values) {
     for (std::size_t i = 0; i < n - lag; ++i) sum += x[i] * x[i + lag];
     return sum / variance;
   };
-  // Geyer (1992): sums of neighbouring pairs are positive and decreasing for a reversible chain;
-  // stop at the first that is not positive, and let none exceed the one before (the initial
+  // Geyer (1992): for a reversible chain, sums of neighbouring pairs are positive and decrease.
+  // Stop at the first sum that is not positive, and cap each sum at the previous one (the initial
   // monotone sequence).
   double tau = -1;
   double before = 2;
@@ -118,9 +118,8 @@ Interval interval_of_sorted(std::span<const double> values, double effective, do
   const double independent = std::floor(effective);
   const int k = order_statistic(independent, confidence);
   if (k == 0) return {values.front(), values.back()};
-  // The k-th of m independent values lies at the fraction k / (m + 1) of the distribution; the
-  // sample's own order statistic of that fraction, rounded outwards. For m == n it is exactly the
-  // k-th.
+  // The k-th of m independent values is at the fraction k / (m + 1) of the distribution. This takes
+  // the sample's order statistic at that fraction, rounded outwards; for m == n exactly the k-th.
   const double place = std::floor(k * ((n + 1) / (independent + 1)) + 1e-9);
   const auto index = static_cast<std::size_t>(std::clamp(place, 1.0, n)) - 1;
   return {values[index], values[values.size() - 1 - index]};
@@ -167,7 +166,8 @@ Ratio compute_paired_ratio(std::span<const double> a, std::span<const double> b)
   for (std::size_t i = 0; i < a.size(); ++i) {
     need(a[i] > 0 && b[i] > 0,
          "a ratio of times that are not positive (a measurement is zero). Measure again.");
-    // Ratios of exchanged sides are reciprocals, equal ones included: ties decide the ranks.
+    // Exchanging the sides gives exact reciprocals, so that equal ratios stay equal: ties affect
+    // the ranks.
     ratios[i] = a[i] < b[i] ? 1 / (b[i] / a[i]) : a[i] / b[i];
   }
   return {ratio_median(ratios), median_interval(ratios, 0.95), static_cast<int>(ratios.size())};
@@ -204,7 +204,7 @@ LaunchComparison compare_launches(std::span<const double> base, std::span<const 
   std::vector<double> both(updated.begin(), updated.end());
   both.insert(both.end(), base.begin(), base.end());
   const std::vector<double> ranks = midranks(both);
-  // Logarithms: the ratio's interval is then the same read from either side.
+  // Logarithms, so that exchanging the sides inverts the ratio's interval.
   both = logarithms(both);
   const auto n_base = base.size(), n_new = updated.size();
   std::vector<double> differences;
@@ -259,7 +259,7 @@ std::optional<double> minimum_detectable(std::span<const double> base,
                                          std::span<const double> updated, double alpha,
                                          double power) {
   const auto m = static_cast<double>(base.size()), n = static_cast<double>(updated.size());
-  // A difference of rounding must not decide whether 5 launches against 5 can show 2/252.
+  // Rounding must not decide whether 5 launches against 5 can reach p = 2/252.
   if (base.empty() || updated.empty() || m + n < 3 ||
       least_p(static_cast<int>(m), static_cast<int>(n)) > alpha * (1 + 1e-9))
     return std::nullopt;

@@ -34,7 +34,8 @@ void remove_tree(int parent, const char* name) {
   const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
   alignas(Entry) char entries[4096];
-  // A removed entry may move those behind it: the folder is read until a pass finds none.
+  // Removing an entry may move the entries behind it, so the folder is read again until a pass
+  // finds none.
   for (bool removed = true; removed && lseek(folder, 0, SEEK_SET) == 0;) {
     removed = false;
     for (long got; (got = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0;)

@@ -1,5 +1,5 @@
 #pragma once
-// Files and folders that end with the process.
+// Files and folders that are removed when the process ends.
 
 #include <sys/types.h>
 
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-/// A file or folder with all in it, which the caller creates. It is removed by the destructor, or
-/// by a signal that ends the process (but for SIGKILL, crashes, and signals that a library
-/// handles), unless keep() was called.
+/// A file or folder (with its content) that the caller creates. Unless keep() was called, the
+/// destructor removes it, and so does a signal that ends the process (except SIGKILL, crashes, and
+/// signals that a library handles).
 class Temporary final {
  public:
   explicit Temporary(std::filesystem::path path);
@@ -18,21 +18,22 @@ class Temporary final {
   Temporary& operator=(const Temporary&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  /// It has become what it was made for, under another name.
+  /// Does not remove it: it has got its final name.
   void keep();
 
  private:
   friend void remove_temporaries();
   std::filesystem::path path_;
-  Temporary *before_ = nullptr, *next_ = nullptr;  ///< of all that the process has
+  Temporary *before_ = nullptr, *next_ = nullptr;  ///< list of all objects of the process
   bool listed_ = true;
-  pid_t owner_;  ///< a process that it forks has a copy of this
+  pid_t owner_;  ///< a forked process has a copy of this object and must not remove the file
 };
 
-/// A name in the folder of `target` for what will become it: hidden, and of this process alone.
+/// A hidden name in the folder of `target`, unique to this process, for a file that will be renamed
+/// to it.
 std::filesystem::path temporary_beside(const std::filesystem::path& target);
 
-/// Removes all that the process has. Async-signal-safe.
+/// Removes all temporary files of the process. Async-signal-safe.
 void remove_temporaries();
 
 }  // namespace assay

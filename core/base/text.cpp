@@ -59,7 +59,8 @@ std::string find_nearest(std::string_view name, std::span<const std::string> val
     const std::size_t longer = std::max(name.size(), candidate.size());
     const std::size_t far = (longer + 2) / 3;
     std::size_t d = distance(name, candidate);
-    // A part is a likely slip ("onedn", "deepbench", "v100"), however much is missing.
+    // A part of a valid name ("onedn", "deepbench", "v100") is a likely mistake, however much is
+    // missing.
     if (name.size() >= 3 && candidate.find(name) != std::string::npos) d = std::min(d, far);
     if (d <= far && d < least) {
       least = d;

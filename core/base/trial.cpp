@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
   _exit(written ? 0 : 1);
 }
 
-/// All that comes until the other side closes; nothing if that takes longer than `limit`.
+/// The text until the other side closes; nothing if that takes longer than `limit`.
 std::optional<std::string> read_within(int descriptor, std::chrono::milliseconds limit) {
   std::string text;
   char block[4096];

@@ -1,5 +1,5 @@
 #pragma once
-// Tries in a child process what may end or hang the process that does it.
+// Tries in a child process a call that may end or hang its process.
 
 #include <chrono>
 #include <functional>
@@ -15,8 +15,8 @@ struct Trial {
 };
 
 /// Runs `body` in a child process and returns its answer. The child's output is discarded, and the
-/// child is killed after `limit`. It has one thread: it must not form a team after this process
-/// has.
+/// child is killed after `limit`. It has one thread, and must not form an OpenMP team if this
+/// process has formed one.
 Trial try_in_child(const std::function<std::string()>& body, std::chrono::milliseconds limit);
 
 /// True if a limit (ulimit -v, -d) may deny this process memory that the machine has.

@@ -22,7 +22,7 @@ std::string three_digits(double value) {
 /// The end of the name of a rate, and the unit that it then has.
 struct RateUnit {
   std::string_view ending, unit;
-  bool whole_name = false;  ///< the ending says what the rate is of: it stays in the label
+  bool whole_name = false;  ///< the ending names what is counted, so the label keeps it
 };
 constexpr std::array<RateUnit, 4> rate_units{{{"flops_per_s", "FLOP/s"},
                                               {"bytes_per_s", "B/s"},
@@ -76,12 +76,12 @@ std::string human_error(double error) { return error == 0 ? "0" : fmt::format("{
 
 std::string human_rate(const std::string& name, double rate) {
   if (name == latency && rate > 0) return human_seconds(1 / rate) + "/load";
-  // The unit of the procurement's rules, whatever the size.
+  // The procurement's rules prescribe this unit for every size.
   if (name == "figure_of_merit") return fmt::format("{:.3g} TB/s", rate / 1e12);
   if (const RateUnit* unit = find_unit(name)) return human(rate, std::string(unit->unit));
   const bool counted = name.ends_with(per_second);
   const std::string unit = counted ? name.substr(0, name.size() - per_second.size()) + "/s" : name;
-  // A rate of things that are counted (images) has no prefix, as long as it is short.
+  // A short rate of counted things (images) has no prefix.
   return rate < 9999.5 ? fmt::format("{:.4g} {}", rate, unit) : human(rate, unit);
 }
 

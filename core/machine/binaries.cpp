@@ -51,8 +51,8 @@ std::string build_id_in(const char* notes, std::size_t size, std::size_t alignme
   return "";
 }
 
-/// It is the callback of dl_iterate_phdr. The notes are read where the loader has mapped them: the
-/// file may have been replaced since.
+/// The callback of dl_iterate_phdr. It reads the notes in the loader's mapping, because the file
+/// may have been replaced since.
 int add_binary(dl_phdr_info* info, std::size_t, void* all) {
   Binary binary{info->dlpi_name == nullptr ? "" : info->dlpi_name, ""};
   for (int i = 0; i < info->dlpi_phnum && binary.build_id.empty(); ++i) {
@@ -80,9 +80,9 @@ std::string hash_of_content(const fs::path& file) {
   std::ifstream stream;
   if (fs::is_regular_file(file, unknown)) stream.open(file, std::ios::binary);
   if (!stream.is_open()) return "";
-  // Each step is a bijection of the sum for a given word, and of the word for a given sum: contents
-  // of one length that differ in one place never have one hash. Libraries of accelerators have
-  // hundreds of megabytes, for which a cryptographic hash would take seconds.
+  // Each step is a bijection of the sum for a given word, and of the word for a given sum. So
+  // contents of equal length that differ in one word never have equal hashes. Libraries of
+  // accelerators have hundreds of megabytes, for which a cryptographic hash would take seconds.
   std::uint64_t sum = 0xcbf29ce484222325, size = 0;
   std::vector<char> block(1 << 20);
   do {

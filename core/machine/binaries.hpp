@@ -1,6 +1,6 @@
 #pragma once
-// The binaries that this process has loaded. Two builds of a library may have one version text, so
-// that only their contents tell them apart.
+// The binaries that this process has loaded. Two builds of a library may have the same version
+// text: only their contents distinguish them.
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>

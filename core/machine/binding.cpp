@@ -34,8 +34,8 @@ Binding binding_of_process() {
   if (hwloc_topology_init(&topology) != 0) return make_unknown_binding("begin");
   const std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)> ends(
       topology, &hwloc_topology_destroy);
-  // Processors that the process may not use count for the numbering, too: "socket 1" is then the
-  // same on every rank of a host.
+  // Processors that the process may not use are numbered, too, so "socket 1" is the same on every
+  // rank of a host.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(topology) != 0) return make_unknown_binding("read the topology");
   const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> allowed(hwloc_bitmap_alloc(),

@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Second number of each thread's schedstat: nanoseconds on a run queue. A thread that ends takes
-/// its share along, so the sum is taken while the pool of threads stands, as it does between the
-/// first and the last sample.
+/// Second number of each thread's schedstat: nanoseconds on a run queue. The time of a thread that
+/// ends is lost, so the sum is valid only while the pool of threads exists, as between the first
+/// and the last sample.
 std::optional<double> waiting_seconds() {
   double nanoseconds = 0;
   bool any = false;
@@ -38,8 +38,8 @@ std::optional<double> waiting_seconds() {
 
 double ticks_per_second() { return static_cast<double>(sysconf(_SC_CLK_TCK)); }
 
-/// The machine's line "cpu" and those of its processors, "cpu0" and so on, which come first. Idle
-/// counts what waits for a disk, too: the processor is free.
+/// Reads the first lines of the file: "cpu" of the machine, then "cpu0", … of its processors.
+/// Waiting for a disk counts as idle, because the processor is free.
 void read_processors(const std::string& name, Contention& now) {
   const double ticks = ticks_per_second();
   std::ifstream file(name);
@@ -58,7 +58,8 @@ void read_processors(const std::string& name, Contention& now) {
   }
 }
 
-/// Sum over the cgroups: one above does not count the time in which its own members were throttled.
+/// Sum over the cgroups, because a parent does not count the time in which its members were
+/// throttled.
 std::optional<double> read_throttled_seconds(const std::vector<std::string>& files) {
   std::optional<double> sum;
   for (const std::string& file : files)
@@ -122,7 +123,7 @@ Contention between(const Contention& before, const Contention& after, double sec
   contention.own = average(before.own, after.own, seconds);
   contention.idle = average(before.idle, after.idle, seconds);
   contention.throttled = average(before.throttled, after.throttled, seconds);
-  // Two sums of the kernel's finer clocks, each cut to whole steps.
+  // The difference of two readings, each of which the kernel rounds down to whole steps.
   contention.idle_step = 2 / ticks_per_second() / seconds;
   if (contention.idle) contention.idle = std::max(0.0, *contention.idle - contention.idle_step);
   for (const auto& [number, then] : before.processors)
@@ -140,7 +141,7 @@ std::optional<double> foreign_work(const std::vector<Contention>& ranks, double 
   for (const Contention& rank : ranks) {
     if (!rank.own || !rank.idle) return std::nullopt;
     used += *rank.own;
-    // Ranks do not begin and end at one time: the one that saw most idle time was least mistaken.
+    // Ranks do not begin and end at the same time. The largest idle time is the best estimate.
     most_idle = std::max(most_idle, *rank.idle);
     most_stolen = std::max(most_stolen, rank.stolen.value_or(0));
   }

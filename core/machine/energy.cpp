@@ -24,13 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// More than any domain of a processor takes. A counter that shows more was set back between two
+/// More than any domain of a processor uses. If a counter shows more, it was reset between two
 /// readings.
 constexpr double most_watts = 1000;
-/// More than any GPU takes, whose counters do not wrap around: some take more than 1000 W.
+/// More than any GPU uses (some use over 1000 W). Their counters do not wrap around.
 constexpr double most_watts_without_range = 5000;
 
-// Limits of the time, and of the number of updates, that are watched.
+// Limits of the time and of the updates for which counters are watched.
 constexpr double least_s = 0.02, most_s = 0.5;
 constexpr std::size_t least_changes = 4;
 
@@ -38,8 +38,8 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// The file's first line. CaseError with the system's reason. Opened anew each time, so that a
-/// counter that goes away is seen to.
+/// The file's first line. CaseError with the system's reason. Opens the file each time, to notice a
+/// counter that has disappeared.
 std::string read_line(const fs::path& file) {
   char text[64];
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -81,8 +81,8 @@ class PackageMeter final : public EnergyMeter {
   std::vector<fs::path> counters_;
 };
 
-/// The numbers of "intel-rapl:0" and "intel-rapl:0:1" ({0} and {0, 1}). Nothing of other names:
-/// intel-rapl-mmio:0 counts what intel-rapl:0 does.
+/// The numbers of "intel-rapl:0" and "intel-rapl:0:1" ({0} and {0, 1}). Nothing for other names:
+/// intel-rapl-mmio:0 counts the same energy as intel-rapl:0.
 std::optional<std::vector<int>> read_numbers(const std::string& name) {
   constexpr std::string_view prefix = "intel-rapl:";
   if (!name.starts_with(prefix)) return std::nullopt;
@@ -118,7 +118,8 @@ double EnergyMeter::update_s() {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (changes[i].empty())
       throw CaseError(fmt::format("the energy counter of {} does not move", domains()[i].name));
-    // One change alone: no more is known than that a second one takes longer than what was left.
+    // After a single change, it is only known that a second one takes longer than the remaining
+    // time.
     std::vector<double> gaps;
     for (std::size_t k = 1; k < changes[i].size(); ++k)
       gaps.push_back(changes[i][k] - changes[i][k - 1]);
@@ -136,7 +137,7 @@ double joules_between(const EnergyDomain& domain, double before, double after, d
   double joules = after - before;
   if (joules < 0) joules += domain.range_j;
   if (joules < 0) throw CaseError(fmt::format("the energy counter of {} went back", domain.name));
-  // One update may come late: what it counts began before the first reading.
+  // One update may be late and contain energy from before the first reading.
   constexpr double late_s = 1;
   const double most = domain.range_j > 0 ? most_watts : most_watts_without_range;
   if (joules > most * (seconds + late_s))

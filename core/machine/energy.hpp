@@ -1,6 +1,6 @@
 #pragma once
-// Energy counters: the interface for all devices, and those of the processor packages (RAPL, in
-// Linux's powercap interface).
+// Energy counters: the interface for all devices, and the counters of the processor packages (RAPL,
+// by Linux's powercap interface).
 
 #include <filesystem>
 #include <memory>

@@ -21,7 +21,7 @@ namespace parts = environment;
 
 void make_hashes(json& environment) {
   json hardware = environment.at("hardware");
-  hardware.erase("peaks");  // follows from the rest, and a better table makes no other machine
+  hardware.erase("peaks");  // derived; a better table does not change the machine
   environment["hashes"] = {{"hardware", content_hash("hardware", hardware)},
                            {"software", content_hash("software", environment.at("software"))}};
 }

@@ -32,7 +32,7 @@ void add_software(nlohmann::json& environment, const std::string& backend,
 /// later makes no other software.
 void add_binaries(nlohmann::json& environment);
 
-/// Removes from two "software" parts that are to be compared the fields which one of them lacks.
+/// Removes from two "software" parts, for a comparison, the fields that one of them lacks.
 void keep_common_fields(nlohmann::json& software, nlohmann::json& other);
 
 /// Processors that this process may run on (affinity and cgroup quota).

@@ -111,8 +111,9 @@ std::optional<double> cpu_quota() {
 
 namespace {
 
-/// The processors of all places of the OpenMP runtime are those that the process may use: if
-/// OMP_PROC_BIND is set, the runtime has bound this thread to one place before main began.
+/// The processors of all OpenMP places, which are those that the process may use. The thread's own
+/// mask is no help: with OMP_PROC_BIND, the runtime binds this thread to one place before main
+/// begins.
 std::vector<int> processors_of_places() {
   std::vector<int> all;
   for (int place = 0; place < omp_get_num_places(); ++place) {
@@ -127,7 +128,7 @@ std::vector<int> processors_of_places() {
 std::vector<int> affinity_mask(pid_t thread) {
   std::vector<int> allowed;
   for (int most = 1024; most <= (1 << 20);
-       most *= 2) {  // the kernel refuses a mask smaller than its own
+       most *= 2) {  // the kernel refuses a mask that is smaller than its own
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(most));
     if (set == nullptr) return allowed;
     const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(most));

@@ -23,8 +23,7 @@ class Topology {
   Topology() {
     if (hwloc_topology_init(&topology_) != 0) return;
     initialised_ = true;
-    // The whole machine, whatever part of it this process may use: the part is in the volatile
-    // state.
+    // Describes the whole machine. The part that this process may use is in the volatile state.
     hwloc_topology_set_flags(topology_, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     loaded_ = hwloc_topology_load(topology_) == 0 && hwloc_topology_is_thissystem(topology_) != 0;
   }
@@ -76,8 +75,8 @@ class Topology {
   bool initialised_ = false, loaded_ = false;
 };
 
-/// Memory that is switched on, in the kernel's blocks: equal nodes have equal numbers, whatever
-/// their kernels keep for themselves (MemTotal, in the volatile state, has lost that, and differs).
+/// The online memory, in blocks of the kernel. Equal nodes have equal numbers. MemTotal (in the
+/// volatile state) may differ, because it excludes the memory that a kernel reserves.
 json memory() {
   namespace fs = std::filesystem;
   const auto block = first_line("/sys/devices/system/memory/block_size_bytes");  // hexadecimal

@@ -1,6 +1,6 @@
-// Theoretical peaks: highest clock x cores x units x lanes. There are peaks only for
-// processors whose makers document their units, and only if the machine tells its clock: a guess
-// would make an efficiency of its own.
+// Theoretical peaks: highest clock x cores x units x lanes. A peak is given only if the maker
+// documents the processor's units and the machine reports its clock: with a guessed peak, every
+// efficiency would be wrong.
 
 #include <fmt/format.h>
 

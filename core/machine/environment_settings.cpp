@@ -9,9 +9,9 @@ namespace assay::environment {
 namespace {
 
 /// Settings that a user can choose and that change arithmetic, threading, the choice of kernels or
-/// how ranks talk; glob patterns of fnmatch(3). Launchers set variables of the same families for
-/// one job (ids, addresses, directories, secrets). So of those families only named components
-/// count; of libraries that no launcher configures the whole family counts.
+/// how ranks talk; glob patterns of fnmatch(3). Launchers set variables of some of these families
+/// for one job (ids, addresses, directories, secrets), so only named components of these families
+/// count. If no launcher configures a library, its whole family counts.
 constexpr std::array chosen{
     "OMP_*", "KMP_*", "GOMP_*", "LIBOMP*", "MALLOC_*", "GLIBC_TUNABLES*", "HWLOC_*", "LD_PRELOAD*",
     // computing libraries
@@ -20,8 +20,8 @@ constexpr std::array chosen{
     "HSA_*", "ROCR_*", "SYCL_*", "ONEAPI_*", "ZE_*", "TF_ENABLE_*", "NUMBA_*",
     // transports
     "CCL_*", "GLOO_*", "NCCL_*", "UCX_*", "FI_*", "MPIR_CVAR_*", "MPICH_*",
-    // Open MPI: its frameworks for messages, memory and binding. The frameworks ess, pmix, orte,
-    // plm, ras, oob, routed and the like, by which it starts a job, are not included.
+    // Open MPI: its frameworks for messages, memory and binding. The frameworks that start a job
+    // (ess, pmix, orte, plm, ras, oob, routed and the like) are not included.
     "OMPI_MCA_@(accelerator|allocator|bml|btl|coll|common|fbtl|fcoll|fs|hwloc|io|memory|mpi|mpool|"
     "mtl|op|opal|osc|part|patcher|pml|rcache|rmaps|sharedfp|smsc|threads|topo|vprotocol)?(_*)",
     "OMPI_MCA_shmem", "PRTE_MCA_@(hwloc|rmaps)?(_*)", "PMIX_MCA_gds", "PMIX_MCA_gds_*",
@@ -33,8 +33,8 @@ constexpr std::array chosen{
     "PALS_@(CPU_BIND|DEPTH|GPU_BIND|MEM_BIND|PMI|PPN|RLIMITS)"};
 
 /// Variables of these families that belong to one job or one rank, or name a folder. The folder of
-/// a package changes nothing; the library that is loaded stands under "libraries". Files that a
-/// library writes have a process id in their names.
+/// a package changes nothing; the loaded library is listed under "libraries". Files that a library
+/// writes have a process id in their names.
 constexpr std::array of_one_job{
     "*HOME",
     "*PATH",

@@ -32,8 +32,8 @@ json word_in_brackets(const std::string& file) {
              : json(line->substr(from + 1, to - from - 1));
 }
 
-/// {"min","median","max"} of the clocks of the processors that we may use, and where they were
-/// read.
+/// {"min","median","max"} of the clocks of the processors that this process may use, and their
+/// source.
 json clocks(const std::vector<int>& allowed) {
   std::vector<double> hertz;
   std::string source = "cpufreq";
@@ -100,7 +100,7 @@ json throttles(const std::vector<int>& allowed) {
   return total;
 }
 
-/// Seconds since boot that the hypervisor gave to others, and that the machine idled, over all
+/// Seconds since boot that the hypervisor took away, and that the machine was idle, over all
 /// processors.
 void processor_time(json& all) {
   all["steal_s"] = all["idle_s"] = nullptr;
@@ -137,8 +137,8 @@ json clock_limit(const std::vector<int>& processors, const std::string& folder) 
   json least = nullptr;
   for (const int number : processors) {
     const std::string files = fmt::format("{}/cpu{}/cpufreq/", folder, number);
-    // cpuinfo_max_freq may be a boost clock, which no policy names, if the driver has a table
-    // (acpi-cpufreq).
+    // If the driver has a table (acpi-cpufreq), cpuinfo_max_freq may be a boost clock that no
+    // policy names.
     const auto limit = number_in(files + "scaling_max_freq");
     auto most = number_in(files + "cpuinfo_max_freq");
     if (const auto table = highest_in(files + "scaling_available_frequencies")) most = table;

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using environment::first_line;
 using environment::number_in;
 
-/// Folders below `folder` whose names begin so, in the order of their names.
+/// Folders in `folder` whose names begin with `prefix`, in the order of their names.
 std::vector<fs::path> folders_in(const fs::path& folder, const std::string& prefix) {
   std::vector<fs::path> all;
   std::error_code missing;
@@ -28,7 +28,7 @@ std::vector<fs::path> folders_in(const fs::path& folder, const std::string& pref
   return all;
 }
 
-/// Errors of memory by module, and those whose module is not known: Linux,
+/// Memory errors by module, and errors whose module is unknown: Linux,
 /// Documentation/admin-guide/RAS, "EDAC". Modules without errors are left out.
 void add_memory(DeviceHealth& health, const std::string& root) {
   for (const fs::path& controller : folders_in(root + "/sys/devices/system/edac/mc", "mc")) {
@@ -64,7 +64,8 @@ void add_machine_checks(DeviceHealth& health, const std::string& root) {
   }
 }
 
-/// Least and greatest clock of the processors now, which was that of the work which just ended.
+/// The lowest and the highest clock of the processors now, right after the work, so they are its
+/// clocks.
 void add_clocks(DeviceHealth& health, const std::string& root) {
   std::vector<double> hertz;
   for (const fs::path& processor : folders_in(root + "/sys/devices/system/cpu", "cpu"))
@@ -76,7 +77,8 @@ void add_clocks(DeviceHealth& health, const std::string& root) {
   health.values["clock_hz_greatest"] = *greatest;
 }
 
-/// Events of throttling since boot, of cores and packages. Each of their processors tells the same.
+/// Throttling events since boot, of cores and packages. All processors of one report the same
+/// number.
 void add_throttling(DeviceHealth& health, const std::string& root) {
   std::map<std::pair<double, double>, double> cores;
   std::map<double, double> packages;

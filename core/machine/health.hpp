@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// One reading. A value that a device does not tell is absent. A device tells the same counters at
-/// all times, so a counter that it names later has been 0 before.
+/// One reading. A value that a device does not report is absent. A device always reports the same
+/// counters, so a counter that appears later was 0 before.
 struct DeviceHealth {
   /// Identity of the device: "cpu", or the address of a GPU.
   std::string device{};

@@ -57,7 +57,7 @@ nlohmann::json read_variables(const std::filesystem::path& file) {
   return launcher.value("variables", nlohmann::json::object());
 }
 
-/// The launcher is one that only a site's file knows (scripts/launchers/<name>.json).
+/// Reads a launcher that only a site's file describes (scripts/launchers/<name>.json).
 std::optional<LaunchInfo> by_file(const std::filesystem::path& file) {
   const nlohmann::json variables = read_variables(file);
   const auto value = [&](const char* what) {
@@ -93,9 +93,8 @@ std::vector<std::string> variables_of_files() {
   return names;
 }
 
-/// Beginnings of the names of all variables by which launchers and batch systems speak to their
-/// processes, and to the MPI of those. OMPI_MCA_ as a whole is not included: users set parameters
-/// so.
+/// Prefixes of all variables that launchers and batch systems set for their processes and the MPI
+/// of these. OMPI_MCA_ as a whole is not included, because users set parameters by it.
 constexpr const char* prefixes[] = {"OMPI_COMM_WORLD_",
                                     "OMPI_UNIVERSE",
                                     "OMPI_APP",

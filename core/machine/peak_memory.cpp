@@ -25,7 +25,7 @@ std::optional<double> status_bytes(const std::string& field) {
 
 PeakMemory::PeakMemory() {
 #ifdef __GLIBC__
-  malloc_trim(0);  // later work would use the freed memory that it keeps without a growth
+  malloc_trim(0);  // else later work would reuse freed memory, and the process would not grow
 #endif
   std::ofstream reset("/proc/self/clear_refs");
   reset << 5 << std::flush;

@@ -57,7 +57,7 @@ const Machine& machine() {
   return only;
 }
 
-/// Memory policies are each thread's own.
+/// Each thread has its own memory policy.
 bool bind_memory(hwloc_topology_t topology, hwloc_const_bitmap_t nodes,
                  hwloc_membind_policy_t policy, int threads) {
   std::atomic<int> failures = 0;
@@ -83,7 +83,7 @@ std::vector<std::vector<unsigned>> list_cores(const Machine& on, hwloc_const_bit
   return cores;
 }
 
-/// One hardware thread for each of `threads`, `each` of a core; or why there are not so many.
+/// One hardware thread for each of `threads` threads, `each` on a core; or why there are too few.
 Result<std::vector<unsigned>> hardware_threads(const Machine& on, hwloc_const_bitmap_t within,
                                                unsigned each, int threads) {
   std::vector<unsigned> chosen;
@@ -165,7 +165,7 @@ bool is_only_place(hwloc_obj_t place) {
                                  place->nodeset) != 0;
 }
 
-/// Bytes of the place's nodes that can be had without swapping: free ones, and files' copies.
+/// Bytes of the place's nodes that are available without swapping: free memory and the page cache.
 double free_bytes_at(hwloc_obj_t place) {
   double bytes = 0;
   unsigned node = 0;
@@ -325,7 +325,7 @@ std::shared_ptr<void> memory_at(const std::string& place, std::size_t bytes) {
   if (allocated == nullptr)
     throw CaseError(
         fmt::format("the system gives no memory of {} ({}).", place, std::strerror(errno)));
-  std::memset(allocated, 0, bytes);  // pages come to lie now: the next call sees what is left
+  std::memset(allocated, 0, bytes);  // places the pages now: the next call sees what is left
   return {allocated, [topology, bytes](void* memory) { hwloc_free(topology, memory, bytes); }};
 }
 

@@ -16,9 +16,9 @@ struct Placement {
 };
 
 /// Binds a team of `threads` OpenMP threads. `numa`: to the processors and the memory of this node.
-/// `smt`: each thread to a hardware thread of its own, with so many of them on each core. "any"
-/// undoes an earlier binding. Returns the reason if it is not possible, else nothing. InputError if
-/// a value is neither "any" nor a number.
+/// `smt`: each thread to its own hardware thread, this many on each core. "any" undoes an earlier
+/// binding. Returns the reason if it is not possible, else nothing. InputError if a value is
+/// neither "any" nor a number.
 std::optional<std::string> why_not_placed(const Placement& placement, int threads);
 
 /// Valid values of Placement for this process: numbers of NUMA nodes, and of hardware threads of a
@@ -37,7 +37,7 @@ std::vector<std::string> memory_places();
 std::optional<std::string> why_not_spread(const std::vector<std::string>& places);
 /// Memory of whole pages at a place, zeroed. CaseError if too little is free there.
 std::shared_ptr<void> memory_at(const std::string& place, std::size_t bytes);
-/// Why it is not known that all pages of the memory lie at the place; "" if they do.
+/// Why it is not certain that all pages of the memory are at the place; "" if they are.
 std::string why_not_at(const std::string& place, const void* data, std::size_t bytes);
 
 }  // namespace assay

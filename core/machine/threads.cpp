@@ -41,8 +41,9 @@ struct ThreadStart {
   std::string limit;  ///< why there are not more; "" if all started
 };
 
-/// Starts up to `count` threads, all at once as in a team, and ends them. A runtime of OpenMP ends
-/// the process where it cannot start one; pthread_create() tells it, whatever the limit is.
+/// Starts up to `count` threads, all at once as in a team, and ends them. An OpenMP runtime ends
+/// the process if it cannot start a thread; pthread_create() returns an error, whatever the limit
+/// is.
 ThreadStart start_threads(int count) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -79,7 +80,7 @@ ThreadStart start_threads(int count) {
 }  // namespace
 
 ThreadLimit thread_limit() {
-  // More than these have never been of use in a measurement, however large the machine.
+  // No measurement needs more threads than these, however large the machine.
   const std::int64_t online = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
   ThreadLimit limit{std::max<std::int64_t>(1024, 16 * online),
                     fmt::format("16 for each of {} processors, at least 1024", online)};
@@ -111,8 +112,8 @@ void limit_teams() {
 }
 
 std::optional<std::string> why_not_threads(int threads) {
-  // The threads of earlier teams wait for the next one: they end first, or they would be counted
-  // beside those of the trial.
+  // Threads of earlier teams wait for the next team. End them first, or they would count in
+  // addition to those of the trial.
   if (omp_pause_resource_all(omp_pause_soft) == 0)
     if (const ThreadStart started = start_threads(threads - 1); !started.limit.empty())
       return fmt::format(

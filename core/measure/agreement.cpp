@@ -31,7 +31,7 @@ std::string Agreement::describe() const {
 }
 
 std::vector<double> all_numbers(double mine, Communicator& ranks) {
-  // One rank alone sets each element, so the maximum is its number.
+  // Each element is set by one rank only, so the maximum is its number.
   std::vector<double> numbers(static_cast<std::size_t>(ranks.size()),
                               std::numeric_limits<double>::lowest());
   numbers[static_cast<std::size_t>(ranks.rank())] = mine;

@@ -14,8 +14,7 @@
 namespace assay {
 
 /// The findings of all ranks in one step: a text, or "" on a rank without one. Every rank decides
-/// by the same texts, so that none waits for another in a collective call that the other does not
-/// make.
+/// by the same texts, so no rank enters a collective call that another rank does not make.
 class Agreement {
  public:
   /// Collective.
@@ -57,8 +56,8 @@ std::vector<std::vector<Number>> all_lists(const std::vector<Number>& mine, Comm
   return lists;
 }
 
-/// The documents of all ranks, by rank. In texts, whatever is not UTF-8 (as of drivers) is
-/// replaced: no rank throws alone. Collective.
+/// The documents of all ranks, by rank. Bytes of texts that are not UTF-8 (from drivers) are
+/// replaced, so that no rank throws alone. Collective.
 std::vector<nlohmann::json> allgather_json(const nlohmann::json& mine, Communicator& ranks);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// When a rank comes to a collective, and what it did before.
+// When a rank arrives at a collective, and what it did before.
 
 #include <string>
 
@@ -7,11 +7,11 @@ namespace assay {
 
 class Communicator;  // core/api/communicator.hpp
 
-/// Times of one rank. It has computed in what `input` and `network` leave of begun … at.
+/// Times of one rank. From `begun` to `at` it computed, except during `input` and `network`.
 struct Arrival {
   double begun = 0;      ///< raw_seconds(), when the ranks began together
-  double at = 0;         ///< raw_seconds(), when nothing was left to do but to wait
-  double input = 0;      ///< seconds for which it waited for its data
+  double at = 0;         ///< raw_seconds(), when it could only wait
+  double input = 0;      ///< seconds of waiting for its data
   double network = 0;    ///< seconds in calls that communicate
   double processor = 0;  ///< processor seconds of its process
   double wait = 0;       ///< seconds in the collective
@@ -25,7 +25,7 @@ double process_seconds();
 /// The network of a job's collectives, over which the links between its hosts are measured.
 struct JobNetwork {
   std::string name{"the launcher's"};
-  Communicator* ranks = nullptr;  ///< its messages are of the host's memory; null: the runner's own
+  Communicator* ranks = nullptr;  ///< its messages are in host memory; null: the runner's own ranks
   std::string unsupported{};      ///< why its links cannot be measured
 };
 
@@ -34,10 +34,10 @@ struct ArrivalSource {
   enum class Kind {
     none,
     steps,      ///< the workload has them: Workload::take_arrivals()
-    collective  ///< a run is one collective, to which the ranks come from any other work
+    collective  ///< a run is one collective, which the ranks enter after any other work
   };
   Kind kind = Kind::none;
-  std::string unsupported{};  ///< of none: why, if a user may expect them
+  std::string unsupported{};  ///< if there are none: why, if a user may expect them
   JobNetwork network{};
 };
 

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double part_of_time = 0.2;  // of the time, for checks beside the timed runs
 constexpr double times_slower = 4, allowance_s = 500e-6, allowance_of_ranks_s = 20e-3;
-constexpr int most_repeats = 20;   // a busy machine may delay some runs; not every one
+constexpr int most_repeats = 20;   // a busy machine may delay some runs, but not every run
 constexpr int most_ordinary = 50;  // ordinary runs before a repeat
 constexpr auto pause = std::chrono::milliseconds(20);
 
@@ -32,7 +32,7 @@ std::vector<Audits::Moment> Audits::plan(int count, double elapsed) {
   first_ = false;
   wanted = ranks_.broadcast(wanted);
   if (wanted == 0) return {};
-  // They are one number, because ranks agree on numbers.
+  // Moment and kind are one number, because ranks agree on numbers.
   const auto code = static_cast<int>(
       ranks_.broadcast(static_cast<double>(random_() % (2 * static_cast<std::uint64_t>(count)))));
   return {{code / 2, code % 2 == 1 ? Audit::new_inputs : Audit::poisoned_outputs}};
@@ -79,9 +79,9 @@ void Audits::compare_with(double median) {
   if (fastest_ < 0) return;
   const double limit =
       times_slower * median + (ranks_.size() > 1 ? allowance_of_ranks_s : allowance_s);
-  // All ranks have the same times, so they continue together. Threads that slept while results were
-  // read are woken late on a busy machine, or on the processor of another thread of the team: so
-  // each repeat follows an ordinary run that was fast, or a pause in which the load may change.
+  // All ranks have the same times, so they continue together. On a busy machine, threads that slept
+  // while results were read wake late, or on the processor of another thread of the team. So each
+  // repeat follows an ordinary run that was fast, or a pause in which the load may change.
   bool busy = true;
   for (int i = 0; fastest_ > limit && i < most_repeats; ++i) {
     double ordinary = ordinary_run();

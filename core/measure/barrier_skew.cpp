@@ -17,7 +17,7 @@ double barrier_skew(Communicator& ranks) {
     ranks.barrier();
     last.push_back(raw_seconds() - offset);
   }
-  std::vector<double> first;  // as its negative: what ranks find together is a maximum
+  std::vector<double> first;  // negative, because allreduce_max() gives a maximum
   for (const double time : last) first.push_back(-time);
   ranks.allreduce_max(last);
   ranks.allreduce_max(first);

@@ -12,14 +12,14 @@
 namespace assay {
 namespace {
 
-// Blocks of fewer events may depend on each other; more blocks leave less to chance than Student's
-// distribution gains of it.
+// Blocks of fewer events may depend on each other. Above this number of blocks, Student's
+// distribution hardly narrows.
 constexpr std::size_t events_of_block = 8, most_of_few = 20, most_blocks = 40;
 constexpr double false_blame = 0.01;  ///< of the intervals of all ranks together
 /// The part of a difference that its cause must explain.
 constexpr double explained = 0.5;
 
-/// The median of the others, by rank.
+/// For each rank, the median of the other ranks.
 std::vector<double> medians_of_others(const std::vector<double>& values) {
   std::vector<double> sorted = values;
   std::ranges::sort(sorted);
@@ -34,7 +34,7 @@ std::vector<double> medians_of_others(const std::vector<double>& values) {
   return medians;
 }
 
-/// A number of a rank less the median of the others'.
+/// A number of a rank minus the median of the other ranks.
 template <class Number>
 double excess(const Blame& blame, std::size_t rank, const Number& number) {
   std::vector<double> others;
@@ -43,10 +43,10 @@ double excess(const Blame& blame, std::size_t rank, const Number& number) {
   return number(blame.ranks[rank]) - median(others);
 }
 
-/// True if several threads of a rank work: while one is stopped, the others may spin until it
-/// comes.
+/// True if several threads of a rank work: while one is stopped, the others may spin and wait for
+/// it.
 bool has_threads(const Blame::Rank& rank) {
-  constexpr double of_one = 1.05;  // a library's own thread may work beside it at times
+  constexpr double of_one = 1.05;  // a library's thread may work beside it at times
   return rank.processor_s > of_one * (rank.input_s + rank.compute_s + rank.network_s);
 }
 
@@ -77,12 +77,12 @@ Blame::Culprit find_culprit(const Blame& blame, std::size_t index) {
     return blamed;
   }
   blamed.did = "compute";
-  // A rank that came late for no longer work began late: it did not run.
+  // A rank that arrived late without longer work began late: it did not run.
   blamed.how = describe_computation(blame, index, std::max(compute, rank.cost_s));
   return blamed;
 }
 
-/// A path between two hosts, or all of one.
+/// True if the link (a path between two hosts, or all paths of one) belongs to the host.
 bool has_host(const std::string& link, const std::string& host) {
   const std::size_t plus = link.find('+');
   return plus == link.npos ? link == host

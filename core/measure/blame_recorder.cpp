@@ -21,7 +21,7 @@ constexpr std::size_t most_events = std::size_t{1} << 16, most_numbers = std::si
 /// Numbers that the ranks exchange at a time.
 constexpr std::size_t numbers_at_once = std::size_t{1} << 16;
 
-/// Input and computing, of an arrival without its communication.
+/// Seconds of input and computing; `at` must be without communication.
 double working_seconds(const Arrival& arrival) { return arrival.at - arrival.begun; }
 
 }  // namespace
@@ -34,7 +34,7 @@ void ThinnedRuns::add(const Arrival& arrival) {
   if (seen_ > 0 && (seen_ - 1) % stride_ == 0) kept_.push_back(arrival);
 }
 
-/// Keeps every second run of those that are kept.
+/// Drops every second run of the kept ones.
 void ThinnedRuns::thin() {
   std::size_t runs = 0, end = 0;
   for (const Arrival& arrival : kept_) {
@@ -65,14 +65,15 @@ void BlameRecorder::end(const std::vector<Arrival>& arrivals) {
   const ClockOffset after = clock_offset(ranks_);
   error_ = std::max(error_, alignment_error(before_, after));
   for (Arrival arrival : arrivals) {
-    // Time in earlier communication is left out: the rank may have waited there for another rank.
+    // Time in earlier communication is subtracted, because the rank may have waited there for
+    // another rank.
     arrival.at = align(arrival.at, before_, after) - arrival.network;
     arrival.begun = align(arrival.begun, before_, after);
     runs_.add(arrival);
   }
 }
 
-/// The largest of all ranks, in place.
+/// Replaces each number by the largest of all ranks.
 void BlameRecorder::take_largest(std::vector<double>& numbers) const {
   for (std::size_t at = 0; at < numbers.size(); at += numbers_at_once)
     ranks_.allreduce_max(

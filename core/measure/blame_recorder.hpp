@@ -13,8 +13,8 @@
 
 namespace assay {
 
-/// Arrivals of whole runs, of which there are never much more than `most`: if there are, those of
-/// every second, fourth, … run stay. So each kind of event of a run stays as often as the others.
+/// Arrivals of whole runs, hardly more than `most` of them: beyond that, only every second, fourth,
+/// … run is kept. So all kinds of events of a run are kept equally often.
 class ThinnedRuns {
  public:
   explicit ThinnedRuns(std::size_t most) : most_(most) {}
@@ -44,10 +44,11 @@ struct RecordedJob {
 class BlameRecorder {
  public:
   BlameRecorder(Communicator& ranks, RecordedJob job);
-  /// Before runs whose arrivals count: compares the clocks. Untimed. Collective.
+  /// Call it before runs whose arrivals count: compares the clocks. Untimed. Collective.
   void begin();
-  /// After them: compares the clocks again. All ranks have as many arrivals, of whole runs. At most
-  /// 65536 events are kept, and 2^20 of all ranks together (ThinnedRuns). Collective.
+  /// Call it after the runs: compares the clocks again. All ranks have the same number of arrivals,
+  /// of whole runs. At most 65536 events are kept, and 2^20 of all ranks together (ThinnedRuns).
+  /// Collective.
   void end(const std::vector<Arrival>& arrivals);
   /// Makes one table from the records of all ranks, equal on all. Collective.
   Blame make_blame();
@@ -65,7 +66,7 @@ class BlameRecorder {
   ThinnedRuns runs_;  ///< by the clock of rank 0; `at` without `network`
   ClockOffset before_;
   std::optional<double> ready_before_, ready_{0};
-  double error_ = 0;  ///< the largest of this rank's clock
+  double error_ = 0;  ///< largest error of this rank's clock
 };
 
 }  // namespace assay

@@ -19,7 +19,7 @@ constexpr double part_of_max_time = 0.1;  ///< of max_time
 constexpr double least_rounds = 16, most_rounds = 1000;
 constexpr double longest_rounds = 2;  ///< seconds for least_rounds, or max_time
 
-/// Work without memory: each step needs the one before.
+/// Work without memory accesses: each step needs the previous one.
 std::uint64_t make_steps(std::uint64_t steps) {
   volatile std::uint64_t last = 0;
   std::uint64_t state = 1;
@@ -29,7 +29,7 @@ std::uint64_t make_steps(std::uint64_t steps) {
   return last;
 }
 
-/// Steps of work that rank 0 makes in this many seconds: all ranks have the same work.
+/// Steps of work that rank 0 does in this many seconds; all ranks get the same work.
 std::uint64_t count_steps(double seconds, Communicator& ranks) {
   constexpr std::uint64_t tried = 200000;
   double least = 1;

@@ -24,8 +24,8 @@ std::string memory_text(double bytes) {
   return fmt::format("{:.1f} GiB", bytes / (1024.0 * 1024 * 1024));
 }
 
-/// Bytes of one set of arguments, of what all sets share, and of the plain copy that put and get
-/// may make.
+/// Bytes of one set of arguments, of memory that all sets share, and of the row-major copy that put
+/// and get may make.
 struct Need {
   double set = 0, workspace = 0, staging = 0;
 };
@@ -81,7 +81,8 @@ BufferSets::BufferSets(Device& device, std::vector<TensorSpec> specs, bool cold,
   constexpr double most_staging = 96.0 * 1024 * 1024;
   if (device_.name() != "cpu") need.staging = std::min(need.staging, most_staging);
   const std::size_t count = cold ? sets_needed(need, device_.cache_bytes()) : 1;
-  // The ranks of one host ask at the same time, each for the same: what is available is shared.
+  // All ranks of a host allocate the same at the same time, so each gets its share of the available
+  // memory.
   refuse_too_large(need, count, static_cast<double>(device_.memory_available()) / ranks_here, cold);
   sets_.resize(count);
   for (std::size_t set = 0; set < count; ++set) {

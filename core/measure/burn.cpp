@@ -22,20 +22,20 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-/// The parts of a burn-in that a row tells of. Each has all kinds of data.
+/// Number of windows that a row reports. Each window uses all kinds of data.
 constexpr double windows_of_burn = 6;
 constexpr double shortest_stretch = 0.1;  ///< seconds of one kind of data and load
-/// Ranks agree, and rank 0 looks at the clock, after runs of this many seconds.
+/// After this many seconds of runs, ranks agree on the results and rank 0 reads the clock.
 constexpr double seconds_of_batch = 0.02;
-/// Operations whose sums have no fixed order differ in the first runs; what differs later only may
+/// Sums without a fixed order already differ in the first runs; results that differ only later may
 /// be a fault.
 constexpr double runs_of_probation = 8;
-/// Outputs are poisoned before each run if that and the comparison take at most this part of a run,
-/// else before one of so many: all checks shall take 5 %, and a comparison alone may need most of
-/// it.
+/// Outputs are poisoned before each run if poisoning and comparison take at most this part of a
+/// run, else once in runs_of_poison runs. All checks should take 5 % of the time, and the
+/// comparison alone may need most of it.
 constexpr double part_of_checks = 0.04;
-constexpr int runs_of_poison = 17;     ///< a prime: faults that have a period meet it
-constexpr double most_undecided = 16;  ///< of one kind of data, which is then left alone
+constexpr int runs_of_poison = 17;     ///< a prime, so that it meets periodic faults
+constexpr double most_undecided = 16;  ///< of one kind of data, which is then excluded
 constexpr std::size_t most_located = 8;
 constexpr int repetitions = 3;
 
@@ -91,7 +91,7 @@ class BurnLoop {
       }
     window.unix_s = unix_now();
     if (kinds != usable_kinds())
-      burn_.windows.clear();  // those that follow have another mix
+      burn_.windows.clear();  // later windows have another mix of data
     else if (whole)
       burn_.windows.push_back(window);
   }
@@ -116,7 +116,8 @@ class BurnLoop {
     for (std::size_t kind = 0; kind < burn_.data.size(); ++kind) learn(kind);
   }
 
-  /// The first run on the data, against which all others are compared. It must be right.
+  /// The first run on the data, with which all later runs are compared. Its results must be
+  /// correct.
   void learn(std::size_t kind) {
     target_.load_data(kind);
     run_s_.push_back(one_run());
@@ -165,8 +166,8 @@ class BurnLoop {
     } while (wall(begun) < seconds);
   }
 
-  /// Excludes data whose first runs differ for the most part, or again and again on inputs that
-  /// were written again. `repeats`: the last run was right again, if it differed.
+  /// Excludes data if most of its first runs differ, or if they still differ after the inputs were
+  /// rewritten. `repeats`: if the last run differed, a repetition was correct.
   bool excludes(Burn::Kind& data, bool repeats) {
     if (data.undecided >= most_undecided) {
       data.excluded = "too many runs differ";
@@ -192,15 +193,15 @@ class BurnLoop {
     nanosleep(&pause, nullptr);
   }
 
-  /// Runs, each compared, of this rank.
+  /// Runs of this rank, each of which was compared.
   struct Batch {
     double runs = 0, poisoned = 0, seconds = 0, differing = 0, wrong = 0;
-    bool noted = false;   ///< the first that differed is the last of faults_
-    bool repeats = true;  ///< a run on the same inputs after them was right
+    bool noted = false;   ///< the first differing run is the last entry of faults_
+    bool repeats = true;  ///< a later run on the same inputs was correct
   };
 
-  /// So many runs. The ranks then agree whether all of them were right, and look at a run that was
-  /// not.
+  /// Makes this many runs. The ranks then agree whether all were correct, and examine a run that
+  /// was not.
   Batch batch(std::size_t kind, int runs) {
     Batch done;
     try {
@@ -241,7 +242,7 @@ class BurnLoop {
     done.noted = true;
   }
 
-  /// Adds those of all ranks.
+  /// Adds the counts of all ranks.
   void count(std::size_t kind, const Batch& done) {
     Burn::Kind& data = burn_.data[kind];
     data.runs += done.runs;
@@ -271,8 +272,9 @@ class BurnLoop {
       fault.temperature_celsius = heat.get<double>();
   }
 
-  /// Runs again on the same inputs, then on inputs that were written again: tells a fault of a run
-  /// from one of the memory. Returns whether a run was right. `noted`: the last of faults_ is it.
+  /// Runs again on the same inputs, then on rewritten inputs: this distinguishes a fault of a run
+  /// from a fault of memory. Returns true if a run was correct. `noted`: the fault is the last
+  /// entry of faults_.
   bool repeat(std::size_t kind, bool noted) {
     std::string remark;
     bool right = false;
@@ -315,12 +317,12 @@ class BurnLoop {
     }
   }
 
-  /// `whole`: it was not cut by an error.
+  /// `whole`: no error cut the burn-in short.
   void end(Clock::time_point begun, bool whole) {
     burn_.wall_s = wall(begun);
     end_energy();
     if (whole) {
-      target_.load_data(burn_.data.size() - 1);  // the checks after it see what a run has left
+      target_.load_data(burn_.data.size() - 1);  // later checks see the results of a run
       one_run();
     }
     const auto ranks = static_cast<double>(ranks_.size());

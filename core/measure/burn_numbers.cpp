@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::size_t hash_block = std::size_t{1} << 18;
 
-/// Each step maps different words, and different states, to different states. The shift mixes the
-/// high bits, which a product leaves where they are, with others: else single flips in two words
-/// could cancel.
+/// Each step maps different words to different states, and different states to different states.
+/// The shift mixes the high bits, which a product never moves down: without it, single flips in two
+/// words could cancel.
 std::uint64_t mix(std::uint64_t state, std::uint64_t word) {
   state = (state ^ word) * 0x9E3779B97F4A7C15u;
   return std::rotl(state ^ (state >> 32), 29);
@@ -49,7 +49,7 @@ double log_poisson(double count, double mean) {
   return count * std::log(mean) - mean - std::lgamma(count + 1);
 }
 
-/// The probability of at most `events`, where `expected` are expected.
+/// The probability of at most `events` events if `mean` are expected.
 double poisson_at_most(double events, double mean) {
   if (events >= 0x1p53) throw std::invalid_argument("more events than can be counted");
   double sum = 0;
@@ -61,7 +61,7 @@ double poisson_at_most(double events, double mean) {
   return sum;
 }
 
-/// Leaves at most so many, from the first to the last.
+/// Keeps at most 1024 indices, evenly spread from the first to the last.
 void thin(std::vector<std::int64_t>& indices) {
   constexpr std::size_t most = 1024;
   if (indices.size() <= most) return;

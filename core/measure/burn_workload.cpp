@@ -21,7 +21,7 @@ std::vector<BurnTarget::Data> VerifiedWorkload::burn_data() {
   if (oracle_->exact_magnitude(ran) > 0) {
     burn_draws_.push_back({.exact = true});
     kinds.push_back({"integers", true});
-    if (oracle_->groups(ran) == 1) {  // of more, sums of ones may be rounded
+    if (oracle_->groups(ran) == 1) {  // with more groups, sums of ones may be rounded
       burn_draws_.push_back({.exact = true, .constant = true});
       kinds.push_back({"constant", true});
     }
@@ -100,7 +100,7 @@ Verification VerifiedWorkload::check_outputs() {
   return result;
 }
 
-/// check_outputs() alone looks at a sample.
+/// Checks all changed elements first, because check_outputs() checks only a sample.
 bool VerifiedWorkload::is_wrong(const Elements& changed) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < buffers_.specs().size(); ++i) {

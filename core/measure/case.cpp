@@ -43,7 +43,7 @@ void from_json(const nlohmann::json& json, Case& parsed) {
             .note = json.value("note", ""),
             .id_form = json.value("id_form", ""),
             .step_parameters = json.value("step_parameters", Texts{}),
-            // A build of before the field knew no other such dimension.
+            // A build older than this field had no other such dimension.
             .one_per_process = json.value("one_per_process", Texts{"allocator"}),
             .system_parameters = json.value("system_parameters", Texts{})};
   if (json.contains("tolerance") && json.at("tolerance").is_number())
@@ -127,13 +127,13 @@ std::vector<Case> merge_equal(std::vector<Case> cases) {
       for (const std::string& other : first.names) known = known || other == name;
       if (!known) first.names.push_back(std::move(name));
     }
-    // A list asked for twice is still one whole: its own duplicates are counted in
-    // ListShare::repeat.
+    // A list that is requested twice is still one whole: ListShare::repeat counts duplicates within
+    // a list.
     for (ListShare& part : benchmark_case.parts)
       if (std::find(first.parts.begin(), first.parts.end(), part) == first.parts.end())
         first.parts.push_back(std::move(part));
     first.required = first.required || benchmark_case.required;
-    // The narrower promise holds.
+    // The smaller tolerance holds.
     if (benchmark_case.tolerance)
       first.tolerance =
           std::min(first.tolerance.value_or(*benchmark_case.tolerance), *benchmark_case.tolerance);

@@ -26,8 +26,8 @@ struct Dimension {
     bool determined = false;  ///< Benchmark::complete determines the value: no flag, no suite key
     bool over_suite = false;  ///< the flag may be given with --suite and applies to all its cases
     bool in_id = true;        ///< false: does not affect what is measured (the path of a file)
-    /// A process can have only one value (it opens one library): `assay run` starts a process for
-    /// each. A process that is given several measures the first, and refuses the others.
+    /// A process can have only one value (it opens one library), so `assay run` starts a process
+    /// for each value. A process with several values measures the first, and refuses the others.
     bool one_per_process = false;
     /// Describes the system or how it does the work (backend, threads, transport), not the work:
     /// rows that differ only in such dimensions are compared.
@@ -84,7 +84,7 @@ struct Case {
   std::string id_form{};               ///< form of the id by the settings: make_id_form()
   /// The dimensions that determine what a step computes (Benchmark::step_parameters()).
   std::vector<std::string> step_parameters{};
-  /// The dimensions of which a process has one value (Traits::one_per_process).
+  /// The dimensions that have one value per process (Traits::one_per_process).
   std::vector<std::string> one_per_process{};
   /// The dimensions that describe the system, not the work (system_parameters()).
   std::vector<std::string> system_parameters{};

@@ -18,8 +18,8 @@
 namespace assay {
 namespace {
 
-/// The value that an element should have. The value of a tensor is representable: where it equals
-/// the expected value, rounding changes nothing.
+/// The value that an element should have. If a tensor's value equals the expected value, that is
+/// representable, so rounding it would change nothing.
 double find_target(DataType type, const Expected& want, double value) {
   return want.max_bound != 0 || value == want.value ? want.value : round_to(type, want.value);
 }
@@ -41,8 +41,8 @@ void tell(const ElementComparison& comparison, OutputCheck& check) {
   check.error_over_bound = std::isfinite(comparison.worst_ratio) ? comparison.worst_ratio : 0;
 }
 
-/// True if the bounds cannot tell a wrong result from a right one. A few elements may happen to be
-/// small: then all bounds must be wider than any result.
+/// True if the bounds cannot distinguish wrong results from correct ones. A few elements may be
+/// small by chance: for them, all bounds must be wider than any result.
 bool is_undecided(const ElementComparison& comparison) {
   return comparison.count < 16 ? comparison.count > 0 && comparison.least_bound > comparison.largest
                                : comparison.most_squares > comparison.reference_squares;
@@ -63,8 +63,8 @@ std::string wrong_text(const TensorSpec& spec, const ElementComparison& comparis
       comparison.wrong, comparison.count);
 }
 
-/// Compares the elements of a range as they are read, many blocks at a time in several threads.
-/// It adds what blocks show in their order, so no number depends on the threads.
+/// Compares the elements of a range as they are read, many blocks at a time in several threads. The
+/// findings of blocks are added in order, so no number depends on the threads.
 class RangeCheck {
  public:
   RangeCheck(DataType type, const Expectation& expectation)
@@ -126,14 +126,14 @@ class RangeCheck {
   bool begun_ = false;
 };
 
-/// True if two expectations are equal but for roundings of fp64: their bounds are far wider, or 0.
-/// Data of a network may overflow: what is not finite is equal to the same.
+/// True if two expectations are equal up to roundings of fp64, which are far below the bounds. Data
+/// of a network may overflow: two values that are not finite count as equal.
 bool agree(const Expected& a, const Expected& b, DataType type) {
   const auto within = [](double x, double y, double tolerance) {
     return x == y || (!std::isfinite(x) && !std::isfinite(y)) || std::abs(x - y) <= tolerance;
   };
   const double size = std::abs(a.value) + std::abs(b.value);
-  // Bounds of fp64 are a few roundings, of which a fused multiply-add may make one fewer.
+  // Bounds of fp64 are only a few roundings, and a fused multiply-add may save one of them.
   const double part = type == DataType::fp64 ? 0.5 : 1e-3;
   const auto near = [&](double x, double y) {
     return within(x, y, 1e-6 * (std::abs(x) + std::abs(y)) + 0x1p-50 * size);
@@ -142,7 +142,7 @@ bool agree(const Expected& a, const Expected& b, DataType type) {
          near(a.rms_bound, b.rms_bound);
 }
 
-/// True if the device has the formula. CaseError if it expects other values than the host of a
+/// True if the device has the formula. CaseError if device and host expect different values of a
 /// sample of the range.
 bool believe(Prover& prover, const TensorSpec& spec, const Expectation& expectation) {
   constexpr std::int64_t most = 64;
@@ -165,7 +165,7 @@ bool believe(Prover& prover, const TensorSpec& spec, const Expectation& expectat
   return there.has_value();
 }
 
-/// Compares a range where it lies; nothing if only the host can.
+/// Compares a range on the device; nothing if only the host can.
 std::optional<ElementComparison> compare_there(Device& device, Tensor& tensor,
                                                const Expectation& expectation) {
   Prover* const prover = device.prover();

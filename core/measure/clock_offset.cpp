@@ -18,10 +18,10 @@ namespace assay {
 namespace {
 
 constexpr int messages_of_clock = 20, clock_tag = 19;
-/// The drift between two oscillators of ±100 ppm, which is more than those of computers may have.
+/// The drift between two oscillators of ±100 ppm, more than computers' oscillators may have.
 constexpr double most_drift = 2e-4;
 
-/// The name of the clock that this rank reads: containers of a kernel may have clocks of their own,
+/// Identifies the clock that this rank reads: containers of one kernel may have separate clocks,
 /// and hosts may have equal names.
 std::string clock_name(const std::string& host) {
   std::string boot;

@@ -9,7 +9,7 @@ namespace assay {
 /// Seconds of CLOCK_MONOTONIC_RAW, which no time service adjusts.
 double raw_seconds();
 
-/// The clock of this rank less that of rank 0.
+/// The clock of this rank minus the clock of rank 0.
 struct ClockOffset {
   double at = 0;      ///< by this rank's clock
   double offset = 0;  ///< seconds
@@ -21,9 +21,9 @@ class OffsetEstimate {
  public:
   /// A message that left at `ask_time` and was answered at `answered`, both by the clock of this
   /// rank; rank 0 read `theirs` between the two. So the offset is between ask_time - theirs and
-  /// answered - theirs, whatever time either way took.
+  /// answered - theirs, however long each direction took.
   void add(double ask_time, double theirs, double answered);
-  /// The middle of what all messages leave possible at the time of the last one.
+  /// The middle of the range that all messages allow, at the time of the last one.
   ClockOffset middle() const;
 
  private:
@@ -35,11 +35,11 @@ class OffsetEstimate {
 /// one of each clock exchanges 20 messages with rank 0. Collective.
 ClockOffset clock_offset(Communicator& ranks);
 
-/// A time of this rank by the clock of rank 0, from the offsets before and after it, between which
-/// it is interpolated.
+/// A time of this rank by the clock of rank 0, interpolated between the offsets before and after
+/// it.
 double align(double time, const ClockOffset& before, const ClockOffset& after);
-/// The largest error of align(): of the offsets, and all that they have changed in between, for
-/// clocks of which the faster one has always been so.
+/// The largest error of align(): the errors of the offsets, and the whole change of the offset
+/// between them. The same clock must have been the faster one all the time.
 double alignment_error(const ClockOffset& before, const ClockOffset& after);
 
 }  // namespace assay

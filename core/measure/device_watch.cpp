@@ -15,11 +15,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-// While a clock rises, two readings may fall between two of its steps.
+// A rising clock moves in steps, so two readings may agree by chance.
 constexpr std::size_t readings = 3;
 constexpr double agreement = 0.01;
-// A counter of throttled time is late by up to an update. One that has counted more than the time
-// that passed is in another unit than its documentation says, and is not reported.
+// A counter of throttled time is late by up to one update. If it counted more than the time that
+// passed, its unit is not the documented one, and it is not reported.
 constexpr double longest_update = 0.1, longest_count = 1.05;
 // Limits of the board's power and cooling, by their names in DeviceState::throttled_s.
 constexpr const char* limits[] = {"power", "heat", "hardware heat", "power brake"};
@@ -39,7 +39,7 @@ json state_json(const DeviceState& state) {
 
 using Seconds = std::map<std::string, double>;
 
-/// Times by reason, of counters that were read twice.
+/// Seconds by reason, for counters that were read twice.
 Seconds compute_throttled_between(const DeviceState& before, const DeviceState& after,
                                   double passed) {
   Seconds all;

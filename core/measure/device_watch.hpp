@@ -19,22 +19,22 @@ namespace assay {
 class DeviceWatch {
  public:
   DeviceWatch(Workload& workload, Communicator& ranks) : workload_(workload), ranks_(ranks) {}
-  /// Calls `window`, which makes runs, until on every rank three successive readings of the clock
-  /// agree within 1 % or lie among the three before (a clock that swings, as at the limit of power,
-  /// does not settle), or it returns false, which it does on all ranks at once. A device that tells
-  /// no clock waits for nothing. Collective.
+  /// Calls `window`, which makes runs, until it returns false (on all ranks at once), or until on
+  /// every rank three successive readings of the clock agree within 1 % or lie within the range of
+  /// the three before them (a clock that swings, as at the power limit, does not settle). Ranks
+  /// whose devices report no clock do not wait. Collective.
   void await_steady(const std::function<bool()>& window);
-  /// Call begin() before and end() after each stretch of samples, so that neither the time nor the
-  /// throttling of what is done among them counts.
+  /// Call begin() before and end() after each stretch of samples, so that time and throttling
+  /// between stretches do not count.
   void begin() noexcept;
   void end() noexcept;
-  /// row.device_state of the result's schema: that of the rank whose device was throttled most;
-  /// null if no device tells anything. Collective.
+  /// row.device_state of the result's schema: the state of the device that was throttled most; null
+  /// if no device reports anything. Collective.
   nlohmann::json summarize() const;
 
  private:
   std::optional<DeviceState> read() const noexcept;
-  /// The last three readings; nothing of fewer.
+  /// Whether the last three readings are steady; nothing if there are fewer.
   std::optional<bool> steady() const;
   bool swings() const;
 

@@ -15,14 +15,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-/// The counters are late by up to an update at the beginning and at the end of an interval. Work
-/// before and after takes no more power than the runs, so the interval's energy is wrong by one
-/// update of its power at most: 5 % of 20 updates.
+/// The counters are late by up to one update at the beginning and at the end of an interval. Work
+/// before and after uses no more power than the runs, so the error is at most the energy of one
+/// update: 5 % of 20 updates.
 constexpr double updates_of_interval = 20;
-/// Energy that is used between the runs of an interval is counted as theirs.
+/// Runs must fill this part of an interval, because energy used between runs is counted as theirs.
 constexpr double least_filled = 0.95;
 
-/// The host and the names of the domains: what several ranks of a host share has one key.
+/// The host and the names of the domains. Ranks of a host that share a meter have the same key.
 std::string make_key(const Communicator& ranks, const EnergyMeter& meter) {
   std::string key = ranks.host();
   for (const EnergyDomain& domain : meter.domains()) key += "\n" + domain.name;
@@ -89,7 +89,7 @@ void EnergyCount::end(double runs, double seconds) noexcept {
 
 std::string EnergyCount::why_not() const {
   if (!reads()) return reason_;
-  // It has no numbers of this row, so that the rows of a table share one footnote.
+  // The text has no numbers of this row, so that the rows of a table share one footnote.
   if (runs_ == 0)
     return fmt::format(
         "less than {:.1g} s of runs followed each other ({:.0f} updates of the energy counters). "

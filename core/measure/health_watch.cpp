@@ -17,8 +17,8 @@ namespace {
 using nlohmann::json;
 using Counters = std::map<std::string, double>;
 
-/// Increases of the counters. One that went back was set to 0 (a reset, an overflow): how much it
-/// has counted is not known, so its new value is taken, which is the least.
+/// Increases of the counters. A counter that decreased was set to 0 (a reset, an overflow). Its
+/// increase is then unknown, and at least its new value, which is used.
 Counters rises(const Counters& before, const Counters& after) {
   Counters all;
   for (const auto& [name, count] : after) {
@@ -39,7 +39,7 @@ std::optional<DeviceHealth> HealthWatch::read() const {
   try {
     return workload_.device_health();
   } catch (const std::exception&) {
-    return std::nullopt;  // it tells nothing
+    return std::nullopt;  // it reports nothing
   }
 }
 

@@ -16,11 +16,12 @@ class HealthWatch {
  public:
   /// Reads the health of this rank's device.
   HealthWatch(Workload& workload, Communicator& ranks);
-  /// Reads it again. Why results cannot be trusted: this rank's device has counted errors since, of
-  /// that kind at that place, was lost, or no longer tells what it told. "" if they can.
+  /// Reads it again. Returns why results cannot be trusted: since then, this rank's device has
+  /// counted errors (with kind and place), was lost, or stopped reporting a counter. "" if they
+  /// can.
   std::string end();
-  /// row.device_health of the result's schema: an entry for each device of the ranks, once. The
-  /// list after end(), else an empty one. Collective.
+  /// row.device_health of the result's schema: one entry for each device of the ranks. Empty before
+  /// end(). Collective.
   nlohmann::json summarize() const;
 
  private:

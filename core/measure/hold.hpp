@@ -1,5 +1,5 @@
 #pragma once
-// Holds a device back while work is submitted to it, so that its clock shows the work alone.
+// Delays a device while work is submitted to it, so that its clock shows only the work.
 
 #include <string>
 #include <utility>
@@ -8,18 +8,18 @@
 
 namespace assay {
 
-/// Stream::hold() until release(), or until the end of the scope: a device that is held when an
-/// exception passes would never end.
+/// Stream::hold() until release() or the end of the scope: otherwise an exception would leave the
+/// device held for ever.
 class Hold {
  public:
-  /// `wanted`: else nothing is held.
+  /// `wanted`: if false, nothing is held.
   explicit Hold(Stream& stream, bool wanted = true)
       : stream_(stream), held_(wanted && stream.hold()) {}
   ~Hold() { release(); }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
   bool holds() const { return held_; }
-  /// Lets the device begin. Returns why it had begun before; "" if it had not, or was not held.
+  /// Releases the device. Returns why it began earlier; "" if it did not, or was not held.
   std::string release() { return std::exchange(held_, false) ? stream_.release() : ""; }
 
  private:
@@ -27,9 +27,9 @@ class Hold {
   bool held_;
 };
 
-/// True if holding a device back is of use for some work. If a library within it waits for the
-/// device, each hold lasts as long as the longest one: after two early begins in a row it is given
-/// up, and the last reason stands for all runs that follow.
+/// Decides if holding a device is useful for some work. If a library in the work waits for the
+/// device, each hold would last as long as possible. So after two early begins in a row, holding
+/// stops, and the last reason applies to all later runs.
 class EarlyBegins {
  public:
   bool in_vain() const { return in_a_row_ >= 2; }
@@ -38,7 +38,7 @@ class EarlyBegins {
     why_ = hold.release();
     in_a_row_ = why_.empty() ? 0 : in_a_row_ + 1;
   }
-  /// Why times since the last hold() may contain those of the host; "" if they do not.
+  /// Why times since the last hold() may contain host time; "" if they do not.
   const std::string& why() const { return why_; }
 
  private:

@@ -58,7 +58,7 @@ class PairMessages {
   }
 
  private:
-  /// The slower of a message there and one back, each of which all ranks begin together.
+  /// The slower of a message there and a message back. All ranks begin each of them together.
   double exchange(std::size_t round) {
     const int self = ranks_.rank(), partner = partners_[round][static_cast<std::size_t>(self)];
     const Buffer all{memory_.data(), bytes(), DataType::u8};
@@ -124,7 +124,7 @@ LinkFindings judge_links(const std::vector<PairTime>& pairs,
 
   if (!findings.judged) return findings;
   const auto is_slow = [&](double seconds) { return seconds >= slow_from * findings.typical; };
-  // A host all of whose pairs are slow is slow itself, if its partners are not so with others.
+  // If all pairs of a host are slow, the host itself counts as slow, and its pairs are not listed.
   std::set<std::string> slow_ends;
   std::map<std::string, double> slow;  // several pairs of ranks may have the same hosts
   for (const auto& [end, times] : of_end)
@@ -160,7 +160,7 @@ std::vector<PairTime> pair_times(const std::vector<std::vector<int>>& partners,
 std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& messages) {
   const std::vector<std::string> all = ranks.allgather(ranks.host());
   std::vector<std::string> hosts;
-  bool first = false;  // this rank is that of its host
+  bool first = false;  // this rank is the first of its host
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (std::ranges::find(hosts, all[rank]) != hosts.end()) continue;
     hosts.push_back(all[rank]);

@@ -1,5 +1,5 @@
 #pragma once
-// Slow links between ranks, told by the times of messages between pairs of them.
+// Finds slow links between ranks by the times of messages between pairs of ranks.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace assay {
 
 /// partners[round][rank], for an even number of ranks: rounds of a tournament (the circle method),
-/// in which no two ranks meet twice, with places that are drawn at random from a fixed seed. There
-/// are ranks - 1 rounds at most.
+/// in which no two ranks meet twice. Their places are drawn at random from a fixed seed. There are
+/// at most ranks - 1 rounds.
 std::vector<std::vector<int>> pairings(int ranks, int rounds);
 
-/// Rounds if none are asked for: all where ranks are few.
+/// Default number of rounds: all for few ranks.
 int default_rounds(int ranks);
 
 /// The time of two ranks for a message, the slower one of both directions.
@@ -25,8 +25,8 @@ struct PairTime {
   double seconds = 0;
 };
 
-/// The times of all pairs that meet, each by the slower of its ranks. `mine`: of this rank, whose
-/// place in `partners` is `self`, in each round; empty: it has no place. Collective.
+/// The times of all pairs that meet, measured by the slower rank of each. `mine`: of this rank,
+/// whose place in `partners` is `self`, in each round; empty: it has no place. Collective.
 std::vector<PairTime> pair_times(const std::vector<std::vector<int>>& partners,
                                  const std::vector<double>& mine, int self, Communicator& ranks);
 
@@ -47,9 +47,9 @@ struct LinkFindings {
   };
   std::vector<Slow> slow{};
 };
-/// `hosts`: of each rank. With several hosts, pairs inside of one do not count. A typical time is
-/// the lower median of the pairs without the slowest, of which as many are left out as the host
-/// with the most pairs has, so that one bad host spoils it nowhere.
+/// `hosts`: of each rank. With several hosts, pairs inside of one do not count. The typical time is
+/// the lower median of the pairs without the slowest ones. It leaves out as many pairs as the host
+/// with the most pairs has, so one bad host cannot affect it.
 LinkFindings judge_links(const std::vector<PairTime>& pairs, const std::vector<std::string>& hosts);
 
 struct MeasuredLinks {
@@ -57,9 +57,9 @@ struct MeasuredLinks {
   LinkFindings findings;
 };
 /// The links between hosts, by messages between the first rank of each: all pairs of a round at
-/// once, of a length that takes at least 20 ms, or 16 MiB. Nothing if there are too few hosts to
-/// tell a slow one. `messages` connects the same ranks and transfers them, in the host's memory.
-/// Collective; equal on all ranks.
+/// once, with a length that takes at least 20 ms, but at most 16 MiB. Nothing if there are too few
+/// hosts to identify a slow one. `messages` connects the same ranks and transfers them, in the
+/// host's memory. Collective; equal on all ranks.
 std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& messages);
 
 /// With fewer hosts a slow pair is as typical as the others.

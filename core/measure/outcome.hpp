@@ -25,7 +25,7 @@ struct Outcome {
   std::map<std::string, double> setup;    ///< Workload::setup()
   std::map<std::string, Metric> metrics;  ///< Workload::metrics()
   std::vector<Epoch> series{};            ///< Workload::series()
-  nlohmann::json device_health{};         ///< HealthWatch::found()
+  nlohmann::json device_health{};         ///< HealthWatch::summarize()
   std::optional<Burn> burn{};             ///< of TimingOptions::burn
   std::vector<LayerTime> layers{};        ///< Workload::layers()
 };

@@ -8,7 +8,7 @@ namespace assay {
 
 void report_rank_failure(const Communicator& ranks, const std::string& reason) {
   if (ranks.size() == 1) return;
-  // One write: those of several ranks meet in the launcher's stderr.
+  // A single write, because messages of several ranks mix in the launcher's stderr.
   std::cerr << "rank " + std::to_string(ranks.rank()) + " on " + ranks.host() + ": " + reason + "\n"
             << std::flush;
 }

@@ -22,14 +22,14 @@ void report_rank_failure(const Communicator& ranks, const std::string& reason);
 inline constexpr const char* out_of_memory =
     "out of memory (an allocation failed). Use a smaller problem or a machine with more memory.";
 
-/// The first fault of any rank, or "": ranks without it would else wait, in their next collective
-/// step, for one that has it. A fault that only some ranks have is reported with rank and host.
+/// The first fault of any rank, or "". Otherwise ranks without the fault would wait in their next
+/// collective step for a rank with it. A fault of only some ranks is reported with rank and host.
 /// Collective.
 std::string fault_of_any(const std::string& fault, Communicator& ranks);
 
 /// Runs `body`, which makes no collective calls, on all ranks. If it throws on any rank, every rank
-/// throws: an InputError if that was one, else a CaseError. With a single rank, the exception of
-/// `body` passes unchanged. Collective.
+/// throws: an InputError if the exception was one, else a CaseError. With a single rank, the
+/// exception of `body` passes unchanged. Collective.
 template <class Body>
 void throw_on_all(Communicator& ranks, const Body& body) {
   if (ranks.size() == 1) return body();
@@ -48,8 +48,9 @@ void throw_on_all(Communicator& ranks, const Body& body) {
 }
 
 /// The result of `body`, which makes no collective calls, if it has one on all ranks. If it is
-/// Unsupported on any rank, every rank gets its reason: ranks with a result would otherwise
-/// continue, and wait for one without. If it throws on any rank, as throw_on_all(). Collective.
+/// Unsupported on any rank, every rank gets its reason: otherwise ranks with a result would
+/// continue, and wait for a rank without one. If it throws on any rank, as throw_on_all().
+/// Collective.
 template <class T, class Body>
 Result<T> make_on_all(Communicator& ranks, const Body& body) {
   Result<T> result = Unsupported{};

@@ -18,7 +18,7 @@ namespace assay {
 
 namespace {
 
-/// They are in the order in which one rank's finding overrides another's.
+/// In ascending order: a rank's finding overrides a less severe one of another rank.
 enum class Severity { ok, unsupported, target_missed, incorrect, failed };
 
 const std::string& name(Severity severity) {
@@ -61,7 +61,7 @@ Finding agree_on(const Finding& mine, Communicator& ranks) {
   return {severity, Agreement(mine.severity == severity ? mine.reason : "", ranks).describe()};
 }
 
-/// One verification for all ranks: each has checked its own results, and the worst of them counts.
+/// One verification for all ranks. Each rank has checked its own results; the worst counts.
 Verification of_all(Verification mine, Communicator& ranks) {
   if (ranks.size() == 1) return mine;
   double worst[] = {mine.max_error, mine.norm_error, mine.error_over_bound,
@@ -79,7 +79,7 @@ Verification of_all(Verification mine, Communicator& ranks) {
   return mine;
 }
 
-/// The worst of several checks is the row's: a late fault must not hide behind an early success.
+/// The row gets the worst of several checks, so that an early success cannot hide a late fault.
 void add_worse(Verification& all, const Verification& check) {
   if (check.error_over_bound > all.error_over_bound) {
     all.error_over_bound = check.error_over_bound;
@@ -90,19 +90,19 @@ void add_worse(Verification& all, const Verification& check) {
   all.norm_bound = std::max(all.norm_bound, check.norm_bound);
 }
 
-/// A part of the bound of a tf32 row below which its errors are those of fp32. Results in which
-/// products are a small summand (alpha far below beta) have small errors in tf32, too, but as small
-/// a bound.
+/// If the errors of a tf32 row are below this part of their bound, they are errors of fp32. If
+/// products are a small summand of the results (alpha far below beta), tf32 errors are small, too,
+/// but so is their bound.
 constexpr double least_part_of_bound = 0.01;
 
-/// Why the results show that tf32, of which it is only known that it was requested, was silently
-/// promoted to fp32; "" where they do not. Inputs in 16 bits lose nothing in tf32, so only fp32
-/// storage shows it.
+/// Why the results show that tf32, if there is no evidence but the request, was silently promoted
+/// to fp32; "" if they do not. tf32 represents 16-bit inputs exactly, so only fp32 storage can show
+/// it.
 std::string explain_promotion(const Execution& execution, const Verification& checked) {
   const bool claimed = execution.evidence == "requested" &&
                        execution.compute == name(Precision::tf32) &&
                        execution.storage == name(Precision::fp32);
-  // Without a bound of the norm there was no data with full significands.
+  // norm_bound is 0 if no data had full significands.
   const double least = std::min(least_error_of_tf32, least_part_of_bound * checked.norm_bound);
   if (!claimed || checked.norm_error >= least) return "";
   return fmt::format(
@@ -111,9 +111,9 @@ std::string explain_promotion(const Execution& execution, const Verification& ch
       checked.norm_error, least);
 }
 
-/// Why errors above the bound of fp32 prove no wrong result: the backend says that nothing is
-/// documented of the algorithm's arithmetic (functions that are approximated, say), each element is
-/// within its own bound, and the norm of the errors is below that of tf32. "" where they do.
+/// Why errors above the bound of fp32 do not prove a wrong result: according to the backend, the
+/// algorithm's arithmetic is undocumented (it may approximate functions), each element is within
+/// its own bound, and the norm of the errors is below that of tf32. "" if they prove it.
 std::string find_unexplained(const std::optional<Execution>& execution,
                              const Verification& checked) {
   if (!execution || !execution->numbers.contains(undocumented_arithmetic) ||
@@ -127,7 +127,7 @@ std::string find_unexplained(const std::optional<Execution>& execution,
       checked.reason, least_error_of_tf32);
 }
 
-/// The burn-in of a case. Its findings stay, also those of a case that failed in it.
+/// The burn-in of a case. Its findings are kept even if the case fails in it.
 Finding burn_in(Workload& workload, Communicator& ranks, double seconds,
                 std::optional<Burn>& record) {
   try {
@@ -169,7 +169,7 @@ class Steps {
       }
       if (own.undecided) return {Severity::unsupported, own.reason};
       if (own.target_missed) {
-        own.passed = true;  // its results are right
+        own.passed = true;  // its results are correct
         return {Severity::target_missed, std::exchange(own.reason, "")};
       }
       return {Severity::incorrect, own.reason.empty() ? "differs from the reference" : own.reason};

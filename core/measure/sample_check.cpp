@@ -12,18 +12,17 @@
 namespace assay {
 namespace {
 
-/// A wrong clock or a wrong divisor changes all samples; a tenth of them may differ for reasons
-/// that was not foreseen.
+/// A wrong clock or a wrong divisor changes all samples, so a tenth of them may differ for
+/// unforeseen reasons.
 constexpr double part_that_may_differ = 0.1;
 constexpr double relative_tolerance = 0.02, clock_tolerance_s = 5e-6;
-/// Amounts are sums and products of whole numbers: more than rounding is other work.
+/// Amounts are sums and products of whole numbers, so a larger difference is other work.
 constexpr double rounding = 1e-9;
 
-/// An interruption lasts a few ticks of the scheduler: it excuses no more seconds than these.
+/// Most seconds that an interruption excuses: it lasts a few ticks of the scheduler.
 constexpr double interruption_s = 0.05;
 
-/// Seconds to read the clock of a stream and the other one: the least of some, since the thread may
-/// be interrupted.
+/// Seconds to read both clocks: the least of several readings, since the thread may be interrupted.
 double cost_of_reading() {
   double least = 1;
   HostStream stream;
@@ -66,7 +65,7 @@ double SampleCheck::once(int batch) {
       compute_accountable_seconds(claimed, sampler_.passed_s(), sampler_.between_s());
   claimed_ += claimed;
   passed_ += passed;
-  // Some readings lie between the two clocks.
+  // A few readings of clocks lie between the readings of the two.
   const double tolerance = relative_tolerance * passed + clock_tolerance_s + 4 * reading_s_;
   shorter_ += claimed < passed - tolerance ? 1 : 0;
   longer_ += claimed > passed + tolerance ? 1 : 0;
@@ -95,7 +94,7 @@ std::string SampleCheck::why_not_work(double runs) {
           "the samples are those of {:.0f} runs, but the operation has run {:.0f} "
           "times",
           runs, done);
-    // 0: a number that a run decides itself.
+    // 0: each run decides the amount itself.
     if (runs == 0 || amount == amounts_.end() || amount->second == 0) continue;
     const double each = done / runs;
     if (std::abs(each - amount->second) <= rounding * amount->second) continue;
@@ -112,7 +111,7 @@ void SampleCheck::end(int batch) {
                     work = why_not_work(static_cast<double>(in_group_) * batch);
   double wrong[] = {work.empty() ? 0.0 : 1.0, time.empty() ? 0.0 : 1.0};
   ranks_.allreduce_max(wrong);
-  // Every rank tells the same: what the first rank with a finding has found.
+  // Every rank throws the finding of the first rank that has one.
   if (wrong[0] > 0) throw WrongResult(Agreement(work, ranks_).describe());
   if (wrong[1] > 0) throw CaseError(Agreement(time, ranks_).describe());
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Checks of samples that rest on nothing that made the samples: another clock, and the work that
-// the runs themselves have counted. Internal to timing.cpp.
+// Checks of samples by independent data: another clock, and the work that the runs themselves have
+// counted. Internal to timing.cpp.
 
 #include <map>
 #include <string>
@@ -31,8 +31,8 @@ class SampleCheck {
   /// Judges the samples since begin(). Collective; throws on all ranks: WrongResult if a run has
   /// done other work than the case's amounts; CaseError if the times are not those of the clock.
   void end(int batch);
-  /// CaseError on all ranks if `samples`, of a row, are not those of the slowest rank that once()
-  /// has returned. Collective.
+  /// CaseError on all ranks unless a row's `samples` are the values of the slowest rank that once()
+  /// returned. Collective.
   void expect_samples(const std::vector<double>& samples) const;
 
  private:

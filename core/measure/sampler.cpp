@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-/// Marks beside those of the sample, 0 and 1.
+/// Marks before and after the sample's own marks 0 and 1.
 constexpr int before_all = 14, behind_all = 15;
 
 std::string describe_failure(const std::exception_ptr& failure) {
@@ -88,7 +88,7 @@ double Sampler::once() noexcept {
     } catch (...) {
       failed = std::current_exception();
     }
-    // The devices begin together. A rank that has failed comes to the barrier, too.
+    // The devices begin together. A rank that has failed also enters the barrier.
     if (hold.holds()) begin_together();
     early_.release(hold);
     if (failed) std::rethrow_exception(failed);
@@ -128,7 +128,8 @@ double Sampler::audit(Audit kind, Verification& verification) noexcept {
   };
   guarded([&] { workload_.begin_audit(kind); });
   const double seconds = extra_run();
-  // A rank whose run failed makes no checks, and those of the others may wait for it.
+  // A rank whose run failed makes no checks; without agreement, the checks of other ranks might
+  // wait for it.
   others_agree(false);
   guarded([&] { verification = workload_.end_audit(); });
   if (deadline_) *deadline_ += std::chrono::steady_clock::now() - start;

@@ -33,10 +33,11 @@ class Sampler {
   /// then idles between iterations.
   void hold(bool held) { wanted_ = held; }
   bool holds() const { return apart_ && wanted_ && !in_vain_; }
-  /// Called in each iteration, untimed, between the barrier and the first mark; empty: nothing is.
+  /// A function called in each iteration, untimed, between the barrier and the first mark; may be
+  /// empty.
   void set_prelude(std::function<void()> prelude) { prelude_ = std::move(prelude); }
   /// once() takes no samples after this time, by the clock of the rank that reaches it first.
-  /// Without one it always does.
+  /// Without a deadline it always does.
   void set_deadline(std::optional<std::chrono::steady_clock::time_point> deadline) {
     deadline_ = deadline;
     over_ = false;
@@ -47,15 +48,15 @@ class Sampler {
   /// Times one iteration. Returns its seconds per run on this rank, or 0 after a failure or the
   /// deadline. Collective: the ranks begin together, after a barrier.
   double once() noexcept;
-  /// Why the time of the last once() may contain that of a host that submits; "" if it is the
-  /// device's alone, or if the device is the host.
+  /// Why the time of the last once() may contain time of the submitting host; "" if it is only the
+  /// device's, or if the device is the host.
   const std::string& host_included() const { return early_.why(); }
   /// True if the stream's clock is the host's, so that a sample is as long as it took.
   bool host() const { return host_; }
   /// Seconds by raw_seconds() that passed around the two marks of the last once().
   double passed_s() const { return passed_s_; }
-  /// Seconds by the stream's clock within which raw_seconds() was read before the first mark and
-  /// after the second: all that a thread that is interrupted there adds to passed_s(). 0: not host.
+  /// Seconds by the stream's clock that surround both readings of raw_seconds(), without the
+  /// sample: an interruption there adds at most these to passed_s(). 0 unless host().
   double between_s() const { return between_s_; }
   /// Number of runs that were made since the beginning.
   long runs() const { return runs_; }
@@ -76,7 +77,7 @@ class Sampler {
   /// True if no rank has failed. If `late` is true on any rank, over() is true from then on; if
   /// held devices have begun early on any, holds() is false.
   bool others_agree(bool late) noexcept;
-  /// It begins behind a barrier, with the energy from here on.
+  /// Waits in a barrier, then begins to count energy.
   void begin_together();
 
   Workload& workload_;
@@ -85,7 +86,7 @@ class Sampler {
   const bool host_;
   const bool apart_;      ///< the device can be held
   bool wanted_ = true;    ///< hold()
-  bool in_vain_ = false;  ///< it began early again and again
+  bool in_vain_ = false;  ///< held devices began early repeatedly
   EarlyBegins early_;
   std::function<void()> prelude_;
   int batch_ = 1;

@@ -37,12 +37,12 @@ std::optional<double> worst(const std::optional<double>& mine, Communicator& ran
 
 void share(Contention& averages, Communicator& ranks, double processors) {
   const std::vector<std::string> hosts = ranks.allgather(ranks.host());
-  // Work on a processor that no rank may use disturbs none.
+  // Work on a processor that no rank may use does not disturb the ranks.
   if (const std::set<int> allowed = find_allowed_on_host(averages.allowed, hosts, ranks);
       !allowed.empty() && restrict_to(averages, allowed))
     processors = static_cast<double>(allowed.size());
   if (!(processors > 0)) processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-  // A negative number stands for a rank that cannot tell, as in worst().
+  // As in worst(), a negative number marks an unknown value.
   const auto gather_averages = [&](const std::optional<double>& value) {
     return all_numbers(value.value_or(-1), ranks);
   };
@@ -63,7 +63,7 @@ void share(Contention& averages, Communicator& ranks, double processors) {
   if (averages.own) averages.own = used;
   averages.stolen = worst(averages.stolen, ranks);
   averages.throttled = worst(averages.throttled, ranks);
-  // Infinity, the largest, stands for a host that cannot tell.
+  // Infinity, which wins every maximum, marks an unknown value of a host.
   averages.foreign = worst(averages.foreign.value_or(HUGE_VAL), ranks);
   if (averages.foreign == HUGE_VAL) averages.foreign.reset();
 }

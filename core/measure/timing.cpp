@@ -25,26 +25,25 @@
 namespace assay {
 namespace {
 
-// Between two marks there must be at least this much work: a clock reading costs 20 to 40 ns, then
-// 0.2 %.
+// Least work between two marks: a clock reading costs 20 to 40 ns, which is then at most 0.2 %.
 constexpr double shortest_sample = 20e-6;
-// A reading that costs more (two events of a GPU: a microsecond or two) is at most 1 % of a sample.
+// A more expensive reading (two events of a GPU take 1 to 2 us) is at most 1 % of a sample.
 constexpr double clocks_of_a_sample = 100;
-// The first call of several ranks after what they say between samples takes 1 to 3 us more than the
-// calls after it (their caches hold other lines of the memory that they share): at most 1 %.
+// After the communication between samples, the first call of several ranks takes 1 to 3 us more
+// than later ones, because their caches hold other lines of the shared memory: at most 1 %.
 constexpr double shortest_of_ranks = 200e-6;
-// Ranks begin a sample as far apart as they leave the barrier before it, and who is early waits for
-// the others: at most 2 % of a sample, where batches of up to a millisecond can make it so.
+// Ranks leave the barrier before a sample at different times, and early ranks wait in the sample:
+// at most 2 % of it, if a batch of up to a millisecond suffices for that.
 constexpr double skews_of_a_sample = 50, longest_for_skew = 1e-3;
 constexpr double window_seconds = 0.01;  // of a warm-up window: several scheduler ticks
 constexpr double steady =
     0.98;  // a window's median that falls by less than 2 % has stopped falling
-// Between two readings of a device's clock: it rises in steps.
+// Seconds between two readings of a device's clock, which rises in steps.
 constexpr double clock_window = 0.02;
 constexpr int largest_batch = 100000;
 // Seconds of a batch whose energy is counted: the wait after it is less than 1 % of it.
 constexpr double batch_for_energy = 5e-3;
-// A chunk is never cut before: agreement between ranks on a busy machine takes its time, too.
+// A chunk is never cut earlier, because agreement between ranks takes time on a busy machine.
 constexpr double shortest_wait = 1;
 
 using Clock = std::chrono::steady_clock;
@@ -61,7 +60,8 @@ Clock::time_point later(Clock::time_point time, double seconds) {
   return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// Makes runs until the sampler's deadline; the seconds of each, of the slowest rank.
+/// Makes up to `runs` runs before the sampler's deadline. Returns the seconds of each on its
+/// slowest rank.
 std::vector<double> warm_up_runs(Sampler& sampler, Communicator& ranks, int runs, Timing& timing) {
   std::vector<double> window;
   for (int i = 0; i < runs; ++i) {
@@ -77,8 +77,8 @@ std::vector<double> warm_up_runs(Sampler& sampler, Communicator& ranks, int runs
 }
 
 /// Runs until times stop falling (caches, page tables, clocks, lazily made code); returns seconds
-/// of one run. Untimed refilling may take longer than the runs themselves: after the first run the
-/// wall clock has a budget, too.
+/// of one run. After the first run, wall time is limited, too, because untimed refilling may take
+/// longer than the runs.
 double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& timing) {
   const auto end = later(Clock::now(), 2 * budget);
   double now = warm_up_runs(sampler, ranks, 1, timing).front(), before = 0;
@@ -117,13 +117,12 @@ double await_steady_clock(DeviceWatch& watch, Sampler& sampler, Communicator& ra
   return seconds;
 }
 
-/// Number of runs that one sample takes together, so that neither the clock's cost shows nor the
-/// different beginnings of the ranks.
+/// Number of runs in one sample, so that neither the cost of the clock nor the different start
+/// times of ranks matter.
 int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double shortest,
                  Timing& timing) {
   double batch = 1;
-  // The pilot's single runs include the clock's own cost: correct the guess by runs of the batch
-  // itself.
+  // Single runs include the cost of the clock, so correct the estimate by runs of whole batches.
   for (int i = 0; i < 4; ++i) {
     const double wanted = std::ceil(batch * shortest / std::max(seconds * batch, 1e-9));
     if (wanted <= 1.2 * batch) break;
@@ -138,7 +137,7 @@ int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double s
   return static_cast<int>(batch);
 }
 
-/// Adds the numbers of each rank beside the common samples.
+/// Adds the numbers of single ranks, besides the common samples.
 void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& own) {
   timing.contention.waiting = worst(timing.contention.waiting, ranks);
   if (ranks.size() == 1) return;
@@ -231,8 +230,8 @@ class Measurement {
   /// Seconds on the wall without those of the checks.
   double elapsed() const { return seconds_since(start_) - audits_.seconds(); }
 
-  /// Rank 0 chooses the chunk and the end. Chunks grow with what there is: few looks at the
-  /// interval, and 1 ms for fifty.
+  /// Rank 0 chooses the size of the chunk and the end. Chunks grow with the number of samples, so
+  /// the interval, which takes 1 ms for fifty samples, is rarely computed.
   double next_chunk() const {
     const int have = static_cast<int>(timing_.samples.size());
     if (have < least_) return slow() || beyond_ ? 1 : least_ - have;
@@ -242,20 +241,20 @@ class Measurement {
                       static_cast<double>(most_ - have));
   }
 
-  /// Takes samples with nothing else between them, and counts their energy: of long ones each by
-  /// itself, without what is done before it (refilled tensors), else of all together. Several ranks
-  /// always take them together: the end of one rank's run is not that of all.
+  /// Takes successive samples and counts their energy: for each long sample separately, without the
+  /// work before it (refilled tensors), else for all samples together. With several ranks always
+  /// together, because ranks end their runs at different times.
   void samples_in_a_row(int count) {
     std::vector<double> own;
     own.reserve(static_cast<std::size_t>(count));
     const bool each = ranks_.size() == 1 && energy_.resolves(sample_seconds_);
-    // Between held samples the device idles: run_for_energy() lets them follow each other.
+    // Between held samples the device idles, so run_for_energy() makes runs without gaps.
     const bool together = !each && !sampler_.holds();
     if (each) sampler_.count_energy(&energy_);
     if (ranks_.size() > 1 && source_.kind == ArrivalSource::Kind::steps) {
       if (!recorder_)
         recorder_.emplace(ranks_, RecordedJob{"the timed steps", source_.network, device_name()});
-      workload_.take_arrivals();  // of other runs
+      workload_.take_arrivals();  // discards those of other runs
       recorder_->begin();
     }
     check_.begin();
@@ -273,14 +272,14 @@ class Measurement {
     check_.end(timing_.batch);
     const double timed = add(own);
     if (together) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
-    // It comes after the energy and the check of the samples' time, because it sends messages.
+    // After energy and time were checked, because this sends messages.
     if (recorder_) recorder_->end(workload_.take_arrivals());
   }
 
-  /// Runs that are not samples, where these have followed each other for too short a time to be
-  /// counted: the counters then count them. They take the time of the samples (max_time) at most.
+  /// If the samples were too short for the energy counters, makes further runs, which are not
+  /// samples, and counts their energy. They take at most max_time.
   void run_for_energy() {
-    // Runs may be quicker than the median of the samples.
+    // Runs may be faster than the median of the samples.
     constexpr double margin = 1.25;
     double seconds = margin * energy_.missing_s();
     ranks_.allreduce_max(std::span(&seconds, 1));
@@ -305,7 +304,7 @@ class Measurement {
     energy_.end(runs, timed);
   }
 
-  /// A device that is not the host, with its address if it tells that.
+  /// The device, with its address if it reports one; "" if it is the host.
   std::string device_name() {
     Device* const device = workload_.device();
     if (device == nullptr || device->name() == "cpu") return "";
@@ -332,8 +331,8 @@ class Measurement {
     return blame;
   }
 
-  /// Lets the sampler make runs between which a device waits for nobody; returns how many a batch
-  /// then has.
+  /// Sets the sampler to runs between which the device does not wait. Returns their number in a
+  /// batch.
   int follow_each_other() {
     double batch = timing_.batch;
     if (sampler_.holds() && workload_.batchable())
@@ -345,8 +344,7 @@ class Measurement {
     return static_cast<int>(batch);
   }
 
-  /// Takes a chunk of samples, with the checks that fall among them; false when one found results
-  /// that are wrong.
+  /// Takes a chunk of samples with the audits among them. False if an audit found wrong results.
   bool take(int chunk) {
     bool right = true;
     int done = 0;
@@ -366,7 +364,7 @@ class Measurement {
     return right;
   }
 
-  /// Adds samples of this rank; the seconds that they took, those of the slowest rank.
+  /// Adds samples of this rank. Returns the seconds of all of them on the slowest rank of each.
   double add(const std::vector<double>& own) {
     std::vector<double> slowest = own;
     ranks_.allreduce_max(slowest);
@@ -382,8 +380,8 @@ class Measurement {
   }
 
   int decide() {
-    // The budget was over before the first sample: what precedes one (refilled tensors) may take
-    // longer than any budget, so one is taken without.
+    // The budget was over before the first sample, because untimed work before it (refilled
+    // tensors) may take longer. One sample is taken without a budget.
     if (timing_.samples.empty()) {
       sampler_.set_deadline(std::nullopt);
       beyond_ = true;
@@ -391,7 +389,7 @@ class Measurement {
     }
     const Summary summary = summarize(timing_.samples);
     sample_seconds_ = summary.median * timing_.batch;
-    // A machine that became slower in mid-chunk: the chunk was cut.
+    // The chunk was cut, because the machine became slower during it.
     if (beyond_ || sampler_.over()) return summary.n < least_ && slow() ? by_slowness : by_time;
     if (summary.n < least_) return slow() ? by_slowness : go_on;
     if (summary.ci95 &&
@@ -417,7 +415,7 @@ class Measurement {
   std::vector<double> own_;   ///< this rank's samples
   std::vector<double> wins_;  ///< samples in which each rank was the slowest
   Clock::time_point start_;
-  int host_samples_ = 0;  ///< those whose time may contain the host's
+  int host_samples_ = 0;  ///< samples whose time may contain host time
   std::string why_host_;
   double timed_ = 0, sample_seconds_ = 0;
   bool beyond_ = false;  ///< the budget was over before the first sample

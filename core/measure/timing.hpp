@@ -1,6 +1,6 @@
 #pragma once
-// The timing loop: chunks of a fixed number of iterations, of which all samples are kept; a stop
-// rule is applied between chunks. docs/method.md describes it.
+// The timing loop: chunks of a fixed number of iterations. All samples are kept, and a stop rule is
+// applied between chunks. docs/method.md describes it.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -41,8 +41,8 @@ struct Timing {
   /// Seconds between two marks without work between them, on the slowest rank. Every iteration of
   /// `batch` runs includes this overhead once.
   double timer_overhead_s = 0;
-  /// Number of samples of a device whose time may contain that of the host that submits, and the
-  /// reason; "" if in none.
+  /// The number of samples whose time may contain time of the submitting host, and the reason; ""
+  /// if there are none.
   std::string host_included;
   bool held = false;  ///< all samples are the time of a device alone
   /// Result of the audits (Workload::begin_audit), and the number of audited runs. Timing ends at
@@ -50,8 +50,8 @@ struct Timing {
   Verification audits;
   int audited_runs = 0;
   Energy energy;  ///< of the timed runs of all ranks
-  /// row.device_state of the result's schema: what the device that was throttled most tells of the
-  /// timed phase; null where devices tell nothing.
+  /// row.device_state of the result's schema: the state of the device that was throttled most in
+  /// the timed phase; null if devices report nothing.
   nlohmann::json device_state;
   std::optional<Blame> blame;  ///< of several ranks, if the workload knows collectives
   Contention contention;       ///< averages over the timed phase (between()), of the worst rank

@@ -8,11 +8,11 @@
 namespace assay {
 namespace {
 
-/// Runs after one binding in each pass, all of which are checked: a computation may be right in the
-/// first alone.
+/// Runs after one binding in each pass. All are checked, since a computation may be correct only in
+/// its first run.
 constexpr int runs_of_pass = 2;
 
-/// A check within the timed phase has a smaller sample: there are several.
+/// An audit checks a smaller sample, since there are several audits.
 constexpr double budget_of_audit = 0.25;
 
 using Clock = std::chrono::steady_clock;
@@ -96,7 +96,7 @@ Verification VerifiedWorkload::verify_before() {
   if (verifier_.begin(true)) check_pass(true, "before timing", result);
   verifier_.begin(false);
   check_pass(false, "before timing", result);
-  // Poisoned again: what verify_after sees was written by the timed runs.
+  // Poisons again, so that verify_after sees only what the timed runs wrote.
   for (std::size_t set = 0; set < buffers_.count(); ++set) buffers_.poison(set);
   std::fill(ran_.begin(), ran_.end(), false);
   current_ = buffers_.count() - 1;  // the first reset binds the first set
@@ -109,8 +109,8 @@ Verification VerifiedWorkload::verify_before() {
 }
 
 void VerifiedWorkload::begin_audit(Audit kind) {
-  // It runs before the tensors change: a bind is not timed, and nothing that it computes may be of
-  // use.
+  // Binds before the tensors change: a bind is not timed, so nothing that it computes may be useful
+  // to the run.
   bind_next();
   bound_next_ = true;
   if (kind == Audit::poisoned_outputs)
@@ -125,7 +125,7 @@ Verification VerifiedWorkload::end_audit() {
   result.passed = true;
   device_.stream().wait();
   verifier_.check(current_, "in the timed phase", result);
-  // The timed runs continue with whole data; what this run left does not belong to them.
+  // The timed runs continue with their own data, to which the results of this run do not belong.
   if (verifier_.restore(current_)) {
     due_[current_] = true;
     ran_[current_] = false;
@@ -142,7 +142,7 @@ Verification VerifiedWorkload::verify_after() {
   result.passed = true;
   for (std::size_t set = 0; set < buffers_.count() && result.passed; ++set)
     if (ran_[set]) verifier_.check(set, "as the last timed run left it", result);
-  ++draws_;  // other inputs than any timed run had
+  ++draws_;  // inputs that no timed run had
   const bool exact = verifier_.begin(true);
   if (!exact) verifier_.begin(false);
   check_pass(exact, "after timing", result);
@@ -156,9 +156,9 @@ Execution VerifiedWorkload::execution() const {
   return ran;
 }
 
-/// Fills every set, then poisons, runs and checks each several times. Runs happen even after a
-/// failure: in a collective each rank has its own verdict, and all must make the same calls. The
-/// runs and their prologues have seconds of their own: a slow operation's are no cost of the check.
+/// Fills every set, then poisons, runs and checks each several times. Runs continue even after a
+/// failure, because ranks have different verdicts, but must make the same collective calls. Runs
+/// and prologues are timed separately: a slow operation is not a cost of the check.
 void VerifiedWorkload::check_pass(bool exact, const std::string& when, Verification& result) {
   for (std::size_t set = 0; set < buffers_.count(); ++set) fill(set, {exact, draws_});
   for (int run = 0; run < runs_of_pass; ++run) {
@@ -166,11 +166,11 @@ void VerifiedWorkload::check_pass(bool exact, const std::string& when, Verificat
       buffers_.poison(set);
       if (run == 0) continue;
       renew(set);
-      refill(set, Role::unmodified);  // else another rank's fault would be found in what follows
+      refill(set, Role::unmodified);  // else a fault would also be found in later runs
     }
     const auto start = Clock::now();
     for (std::size_t set = 0; set < buffers_.count(); ++set) {
-      // Hot runs follow one binding, as they do when they are timed.
+      // Hot runs share one binding, as in the timed phase.
       if (run == 0 || buffers_.count() > 1) bind(buffers_.set(set));
       settle(set);
       execute(device_.stream());

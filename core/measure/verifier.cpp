@@ -15,12 +15,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A later set is checked by a share of the sample of the first, of at least this many elements.
+/// A later set is checked by a share of the first set's sample, of at least this many elements.
 constexpr std::size_t least_of_later_sets = 8;
 
-/// Standard deviations of the checksum's rounding error. Weights have random signs, so that errors
-/// add up as their squares do; more than a Gaussian's few, since products of weights have long
-/// tails.
+/// Standard deviations of the checksum's rounding error. Weights have random signs, so the squares
+/// of errors add up. More than for a Gaussian, since products of weights have long tails.
 constexpr double checksum_deviations = 8;
 
 /// Rounding error of the fp64 sums that the oracle exchanges, over the root of the sum of squares:
@@ -37,8 +36,7 @@ class Ones final : public StoredValues {
   DataType type_;
 };
 
-/// A seed for each use, without relation to the others (splitmix64's finalizer, Steele et al.
-/// 2014).
+/// An unrelated seed for each use (splitmix64's finalizer, Steele et al. 2014).
 std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use) {
   std::uint64_t z = seed + use * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -70,7 +68,7 @@ bool Verifier::begin(bool exact) {
 
 Values Verifier::whole_values(std::size_t set, const TensorSpec& spec, Draw draw) const {
   if (draw.constant) return Values(std::make_shared<const Ones>(spec.type));
-  // Every set has data of its own, so that a set bound by mistake shows.
+  // Every set has different data, so that binding a wrong set is noticed.
   std::string stream = spec.name;
   if (set > 0) stream += fmt::format("#{}", set);
   if (draw.number > 0) stream += fmt::format("@{}", draw.number);
@@ -140,8 +138,7 @@ void Verifier::write(std::size_t set, const std::function<bool(const TensorSpec&
   }
 }
 
-/// The sample of the first set is the oracle's; later sets share one more sample between them,
-/// evenly spread.
+/// The first set gets the oracle's whole sample; it is divided evenly among the later sets.
 std::vector<std::int64_t> Verifier::sample(std::size_t set, std::size_t output) {
   const SetState& state = states_[set];
   const std::uint64_t seed = make_seed(state.draw);
@@ -187,7 +184,7 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   const TensorSpec& spec = buffers_.specs()[output];
   const Draw draw = states_[set].draw;
   Expectation expectation;
-  if (oracle_.is_judged_by_relations(spec)) return expectation;  // nothing of single elements
+  if (oracle_.is_judged_by_relations(spec)) return expectation;  // not by elements
   expectation.whole = oracle_.whole(spec);
   if (expectation.whole) {
     const auto kept = std::make_shared<const Inputs>(inputs);
@@ -206,13 +203,13 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   return expectation;
 }
 
-/// The sum may differ by the rounding errors of all elements if bounds are not zero; the sample
-/// knows their mean square. A sum that could not show an error of one root mean square is not asked
-/// for.
+/// If bounds are not zero, the sum may differ by the rounding errors of all elements, whose mean
+/// square comes from the sample. A sum that could not show an error of one root mean square is not
+/// computed.
 void Verifier::add_checksum(Expectation& expectation, const TensorSpec& spec, const Inputs& inputs,
                             bool exact, std::uint64_t seed) const {
   double values = 0, bounds = 0;
-  const double u = unit_roundoff(spec.type);  // a bound of 0 still lets the result be rounded
+  const double u = unit_roundoff(spec.type);  // even with a bound of 0 the result is rounded
   for (const Expected& expected : expectation.expected) {
     values += expected.value * expected.value;
     const double bound = std::max(expected.rms_bound, u * std::abs(expected.value));
@@ -286,8 +283,8 @@ std::int64_t Verifier::wrong_elements(std::size_t set, std::size_t output,
 
 void Verifier::judge(const OutputCheck& check, const std::string& what, Draw draw,
                      const std::string& where, Verification& result) const {
-  // Relative to the RMS of the reference: an element of a sum that happens to cancel has no
-  // relative error of its own.
+  // Relative to the RMS of the reference, because the relative error of an element that happens to
+  // cancel means nothing.
   const double rms = check.reference_rms > 0 ? check.reference_rms : 1;
   const double norm = check.reference_norm > 0 ? check.reference_norm : 1;
   const double error_norm = check.error_norm / norm, bound_norm = check.bound_norm / norm;
@@ -310,9 +307,8 @@ void Verifier::judge(const OutputCheck& check, const std::string& what, Draw dra
         "arithmetic, whose error is about {:.2g}. Use an algorithm whose errors are smaller",
         what, bound_norm, oracle_.widest_norm_bound());
   }
-  // An incorrect result counts more than an undecided one. The first draw settles whether a case
-  // can be decided: that depends on the data a little, and a row must not depend on the number of
-  // draws.
+  // An incorrect result counts more than an undecided one. Only the first draw decides if a case is
+  // undecided: this depends a little on the data, and a row must not depend on the number of draws.
   if (failure.empty() || (undecided && (!result.passed || draw.number > 0))) return;
   result.passed = false;
   result.undecided = undecided;
@@ -333,7 +329,8 @@ void Verifier::judge_relations(std::size_t set, const Outputs& outputs, const st
           relation.bound == 0 ? "it must be 0"
                               : fmt::format("at most {:.4g} is allowed", relation.bound));
     if (relation.bound > 0) check.bound_norm = check.bound_there = relation.bound;
-    // Errors are norms over norms of what is right: the largest error and the norm's are the same.
+    // The error of a relation is a ratio of norms, so it is both the largest error and the norm
+    // error.
     if (relation.bound > 0 && std::isfinite(relation.error)) {
       check.error_norm = check.max_error = relation.error;
       check.error_over_bound = relation.error / relation.bound;

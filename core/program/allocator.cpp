@@ -17,7 +17,7 @@ namespace {
 struct Allocator {
   const char *name, *stem;  ///< every file of its library begins with the stem
   std::array<const char*, 4> libraries;
-  const char* source;  ///< packages that have it
+  const char* source;  ///< packages that contain it
 };
 constexpr std::array known_allocators{
     Allocator{"tcmalloc",
@@ -54,8 +54,8 @@ std::vector<std::string> allocator_libraries(const std::string& allocator) {
 }
 
 LoadedAllocator find_loaded_allocator() {
-  // The first malloc in the order of the dynamic linker is the one that all libraries call. A
-  // mapped library would prove less: a plugin may have brought it for itself.
+  // All libraries call the first malloc in the order of the dynamic linker. A mapped library would
+  // prove less, because a plugin may have loaded it for itself.
   Dl_info place{};
   std::string file = "unknown";
   if (void* const symbol = ::dlsym(RTLD_DEFAULT, "malloc");

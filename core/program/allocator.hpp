@@ -31,7 +31,8 @@ LoadedAllocator find_loaded_allocator();
 /// The reason why a case with these settings cannot be measured in a process that has the allocator
 /// `loaded` and was started with the LD_PRELOAD `preload`: the case's allocator was not preloaded,
 /// or its library was not found. Nothing if it can be measured. CaseError if the process has
-/// another allocator although the case's was preloaded, or although the case has the system's.
+/// another allocator although the case's was preloaded, or if it has another than the system's
+/// although the case names that.
 std::optional<Unsupported> allocator_refusal(const Settings& settings,
                                              const LoadedAllocator& loaded,
                                              const std::string& preload);

@@ -32,7 +32,7 @@ struct CaseContext {
   std::map<std::string, std::unique_ptr<Communicator>> joined{};
 };
 
-/// The number of processes that a launcher has started, and of their nodes.
+/// The number of processes that a launcher started, and the number of their nodes.
 struct RankCount {
   int ranks = 1, nodes = 1;
   Communicator* together = nullptr;  ///< of these processes, if complete() may use it
@@ -63,17 +63,18 @@ class Benchmark {
   /// settings that exclude each other. If it makes collective calls, all processes make the same
   /// ones.
   virtual std::any complete(Settings&, const RankCount&) const { return {}; }
-  /// Throws InputError for cases that one command cannot have together: two that write one file.
+  /// Throws InputError for cases that one command cannot run together: two cases that write one
+  /// file.
   virtual void expect_compatible(const std::vector<Case>&) const {}
   /// The problem of a case; null if the workload is not a single problem.
   virtual std::shared_ptr<const Problem> problem(const Case& benchmark_case) const = 0;
   /// True if all ranks solve the problem of a case together; else each rank solves its own.
   virtual bool ranks_share(const Case&) const { return false; }
-  /// The sorted names of the dimensions that determine what a step of the case computes. A row has
-  /// them, so that a throughput is shown beside the convergence of the same steps. The default is
-  /// none.
+  /// The sorted names of the dimensions that determine what a step of the case computes. A row
+  /// contains them, so that a throughput can be shown beside the convergence of the same steps. By
+  /// default none.
   virtual std::vector<std::string> step_parameters(const Case&) const { return {}; }
-  /// Words that a printed row has behind its rates; by default none.
+  /// Words after the rates of a printed row; by default none.
   virtual std::string row_label(const Row&) const { return ""; }
   /// The plugins that a case may use beside those that its settings name.
   virtual std::vector<std::string> candidates(const Case&) const { return {}; }
@@ -85,8 +86,8 @@ class Benchmark {
   virtual Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                                     CaseContext& context) const = 0;
   /// The communicator over the launched ranks through which the runner itself communicates (the
-  /// status of ranks, their times). A benchmark of transports connects those in prepare(). The
-  /// default is the serial one.
+  /// status of ranks, their times). A benchmark of transports connects its transports in prepare().
+  /// The default is the serial one.
   virtual std::unique_ptr<Communicator> connect(Plugins& plugins) const;
 };
 
@@ -102,7 +103,7 @@ Dimension backend(const std::string& operation, std::vector<std::string> default
 /// - "fallback": computes what the chosen backend lacks.
 /// They are in the order of their names.
 std::vector<std::string> list_backends(const std::string& operation);
-/// True if the operations of the backend are known: those of other plugins are not.
+/// True if the operations of the backend are known; those of foreign plugins are not.
 bool is_known_backend(const std::string& name);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
 /// Default auto. The names of algorithms of loaded backends are valid, too.
@@ -131,7 +132,7 @@ const Typed& typed_settings(const Case& benchmark_case) {
   return std::any_cast<const Typed&>(benchmark_case.typed);
 }
 
-/// The case of these settings, which are completed. It has no id and no names.
+/// Completes the settings and returns their case, without id and names.
 Case make_case(const Benchmark& benchmark, Settings settings, const RankCount& started = {});
 
 /// A benchmark of single operations: a derived class provides make_problem() and oracle(), and
@@ -139,16 +140,16 @@ Case make_case(const Benchmark& benchmark, Settings settings, const RankCount& s
 class OperationBenchmark : public Benchmark {
  public:
   /// Completes the settings of a case, as Benchmark::complete() does, and makes its problem.
-  /// `threads`: the case's; 0 if the text is not a number (auto): then both it and the setting are
-  /// set.
+  /// `threads`: of the case; 0 if the text is not a number (auto), in which case the function sets
+  /// both it and the setting.
   virtual std::unique_ptr<Problem> make_problem(Settings& settings, int& threads) const = 0;
   virtual std::unique_ptr<Oracle> oracle(const Problem& problem) const = 0;
   std::any complete(Settings& settings, const RankCount& started) const final;
   std::shared_ptr<const Problem> problem(const Case& benchmark_case) const final;
   Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                             CaseContext& context) const final;
-  /// The workload of a problem on the backend that the settings of `options` name. Their threads
-  /// are 0 if the operation has no such dimension.
+  /// The workload of a problem on the backend that the settings of `options` name. The setting
+  /// "threads" is taken as 0 if the operation has no such dimension.
   Result<std::unique_ptr<Workload>> prepare(const Problem& problem, Options options, bool cold,
                                             CaseContext& context) const;
 };

@@ -51,18 +51,18 @@ std::string command_line(int argc, const char* const* argv) {
   return line;
 }
 
-/// Settings may say which library a backend opens: it is opened before the environment is reported.
-/// If it cannot be opened, the rows say why.
+/// Opens the library of a backend that settings select, before the environment is reported. If it
+/// cannot be opened, the rows give the reason.
 void select_library(Backend& backend, const Options& options) {
-  if (!options.settings.contains("backend")) return;  // a transport, whose device comes with ranks
+  if (!options.settings.contains("backend")) return;  // a transport, whose device needs its ranks
   try {
     backend.device(options);
   } catch (const CaseError&) {
   }
 }
 
-/// The environment with the versions of every plugin that the cases name or may choose, and of all
-/// hosts.
+/// The environment of all hosts, with the version of every plugin that the cases name or may
+/// choose.
 json record_environment(const Benchmark& benchmark, const std::vector<Case>& cases,
                         Plugins& plugins, Communicator& ranks) {
   std::map<std::string, Options> first;  // of each plugin
@@ -103,7 +103,7 @@ void on_rank_0(Communicator& ranks, const Body& body) {
 }
 
 /// A rank under `assay run` reports the signal that ends it. The row can then name the ranks that
-/// have reported none.
+/// reported no signal.
 std::optional<SignalNote> last_note(const RunRequest& request, const Communicator& ranks) {
   if (request.journal.empty() || ranks.size() == 1) return std::nullopt;
   return std::optional<SignalNote>(std::in_place, fmt::format("rank {} on {}: {}\n", ranks.rank(),
@@ -113,8 +113,8 @@ std::optional<SignalNote> last_note(const RunRequest& request, const Communicato
 /// True if --quiet still reports the row.
 bool is_wrong(const Row& row) { return !row.is_ok() && row.status != "unsupported"; }
 
-/// CaseError for a plugin that the run could open before. The case is then lost, not unsupported,
-/// and a resumed run repeats it.
+/// CaseError for a plugin that cannot be opened any more, but could be earlier in the run. The case
+/// is then failed, not unsupported, and a resumed run repeats it.
 void expect_opened(const Benchmark& benchmark, const Case& selected, Plugins& plugins,
                    const std::vector<std::string>& opened) {
   for (const std::string& name : list_plugins(benchmark, selected.settings)) {
@@ -128,8 +128,8 @@ void expect_opened(const Benchmark& benchmark, const Case& selected, Plugins& pl
   }
 }
 
-/// Nothing is prepared in a process that has another allocator than the case says, or that has lost
-/// a plugin; nor on other ranks, which would wait for it.
+/// Prepares nothing on any rank if one rank has another allocator than the case names or has lost a
+/// plugin: the other ranks would wait for it.
 Result<std::unique_ptr<Workload>> prepare_workload(const Benchmark& benchmark, const Case& selected,
                                                    CaseContext& context,
                                                    const std::vector<std::string>& opened) {
@@ -159,7 +159,7 @@ std::vector<Baseline> load_baselines(const std::string& benchmark, const RunRequ
   return baselines;
 }
 
-/// The row as it is printed: beside all baselines that have its problem.
+/// The row as printed: with all baselines that have its problem.
 Row with_all_baselines(Row row, const std::vector<Baseline>& baselines) {
   if (!row.baseline) return row;
   for (const Baseline& baseline : baselines)
@@ -168,14 +168,14 @@ Row with_all_baselines(Row row, const std::vector<Baseline>& baselines) {
   return row;
 }
 
-/// Takes a row back that no reader would accept, or whose samples are not those that were taken.
+/// Revokes a row that readers would refuse, or whose samples differ from those that were taken.
 void expect_consistent(Row& row, const Outcome& outcome) {
   if (!row.is_ok()) return;
   try {
     if (row.samples_s != outcome.timing->samples)
       throw InputError("/samples_s: these are not the samples that were taken.");
     check_numbers(row, "", statistics_version);
-  } catch (const std::exception& error) {  // also of a field that is missing
+  } catch (const std::exception& error) {  // also thrown for a missing field
     take_back(row, fmt::format("the row contradicts itself: {} Report it.", error.what()));
   }
 }
@@ -223,8 +223,8 @@ class CaseLoop final {
         [&] { return prepare_workload(benchmark_, selected, context_, request_.opened); }, ranks_,
         request_.timing, problem == nullptr ? std::map<std::string, double>{} : problem->amounts());
     if (outcome.timing) share(outcome.timing->contention, ranks_);  // on all ranks or on none
-    // Before the row is synced: the other ranks are in the next case already, and may say
-    // something.
+    // Printed before the row is synced, because the other ranks are already in the next case and
+    // may print messages.
     if (!request_.plan.empty() && speaks_)
       std::cerr << "end of " << selected.id << end_of_case << std::endl;
     Row row = make_row(benchmark_.name(), selected, problem.get(), outcome, 0, request_.launch,
@@ -232,14 +232,14 @@ class CaseLoop final {
     if (ranks_.size() > 1)
       row.problem.shared_by = benchmark_.ranks_share(selected) ? ranks_.size() : 1;
     judge(row, outcome);
-    // `assay run`, which gives a plan, judges by what it measures around the cases.
+    // `assay run` (which gives a plan) judges rows by its own measurements around the cases.
     if (request_.plan.empty() && ranks_.size() == 1) probe_.judge(row);
     add_baseline(row, baselines_);
     if (request_.baselines.empty()) row.baseline_reason.clear();  // none was requested
     return row;
   }
 
-  /// Rank 0's row is the one that is written; the others agree, so that exit codes do.
+  /// Only rank 0's row is written. The other ranks agree with it, so that all exit codes are equal.
   void judge(Row& row, const Outcome& outcome) {
     if (speaks_) expect_consistent(row, outcome);
     const bool was_ok = outcome.status == "ok";
@@ -273,7 +273,7 @@ class CaseLoop final {
 
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
            const std::string& command, Plugins& plugins) {
-  const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
+  const bool speaks = ranks.rank() == 0;  // one rank prints, writes and keeps the journal for all
   const std::vector<Case> all = select_cases(
       benchmark, request, plugins, {ranks.size(), ranks.nodes(), request.list ? nullptr : &ranks});
   const std::vector<Case> cases = filter_cases(request, plan_cases(request, all));
@@ -285,29 +285,29 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   std::vector<Baseline> baselines;
   ProcessJournal journal(benchmark.name(), request);
   on_rank_0(ranks, [&] {
-    // Every condition that would make the numbers unusable is checked before any is measured.
+    // Check all conditions that would make numbers unusable before anything is measured.
     check_out(benchmark, request);
     baselines = load_baselines(benchmark.name(), request);
     journal.open();
   });
 
   const std::string started = utc_now();
-  // The environment is that of all cases, not of the planned ones alone: a process that runs a part
-  // of a suite again must load, and report, what the first one did.
+  // The environment covers all cases, not only the planned ones: a process that repeats a part of a
+  // suite must load and report the same libraries as the first process.
   const json environment =
       record_environment(benchmark, of_such_a_process(all, cases), plugins, ranks);
   const std::optional<SignalNote> note_of_end = last_note(request, ranks);
-  // Tells which rank a process is.
+  // Records the process id of each rank.
   const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));
   const RunHeader header = own_header(benchmark, request, command, started);
   journal.begin(header, environment, processes);
   const std::vector<Row> rows =
       CaseLoop(ranks, benchmark, request, plugins, baselines, journal).measure(cases);
-  const json after = capture_volatile();  // beside the state before: what the run has done to it
+  const json after = capture_volatile();  // shows, beside the state before, effects of the run
   journal.note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
 
   ExitCode code = exit_code(rows);
-  // `assay run`, which gives a plan, judges all launches.
+  // `assay run` (which gives a plan) judges all launches together.
   const std::string mixed = request.plan.empty() ? describe_mixed_binaries(environment) : "";
   if (speaks && !mixed.empty()) tell_mixed(benchmark, mixed);
   if (ranks.broadcast(mixed.empty() ? 0 : 1) > 0) code = find_gravest(code, ExitCode::incomparable);
@@ -328,8 +328,8 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
   Plugins plugins;
   const std::unique_ptr<Communicator> ranks =
       request.all_ranks ? connect_launched_ranks(plugins) : benchmark.connect(plugins);
-  // A benchmark of one process under a launcher of several: one measures, the others would only be
-  // in its way.
+  // If a launcher started several processes of a benchmark that uses one, only one measures: the
+  // others would disturb it.
   if (ranks->size() == 1 && read_launch_info().rank > 0) return 0;
   if (ranks->size() == 1) return run_on(*ranks, benchmark, request, command, plugins);
   InputFaults faults(*ranks);
@@ -339,7 +339,7 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
     faults.tell("assay-" + benchmark.name(), message_text(error.what()));
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
-    // This rank cannot continue, and the others would wait for it forever.
+    // This rank cannot continue, and the other ranks would wait for it for ever.
     ranks->abort("assay-" + benchmark.name() + ": " + error.what(), ExitCode::failed);
     throw;
   }
@@ -356,7 +356,8 @@ int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv
       expect_launches_possible(request);
     } catch (const InputError&) {
       if (read_launch_info().rank == 0) throw;
-      // Rank 0 tells it. A launcher ends all processes when one has failed: not before that.
+      // Rank 0 prints the error. A launcher ends all processes when one has failed, so wait until
+      // rank 0 has printed.
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
       return static_cast<int>(ExitCode::usage);
     }

@@ -1,4 +1,4 @@
-// The flags of a benchmark's program, made from its dimensions, and what they ask for.
+// The flags of a benchmark's program, made from its dimensions, and the request that they make.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 /// A number as --help shows it: "20000000", "0.01".
 std::string number_text(double number) { return fmt::format("{}", number); }
 
-/// "ranks-per-node" of ranks_per_node.
+/// "ranks-per-node" for ranks_per_node.
 std::string add_dashes(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
@@ -118,7 +118,7 @@ const std::vector<Flag>& flags_of_assay_run() {
   return flags;
 }
 
-/// Sets `target` from a numeric flag; whether it was given.
+/// Sets `target` from a numeric flag. Returns true if the flag was given.
 template <class Target, class Parse>
 bool set_number(const Arguments& arguments, const std::string& flag, Target& target,
                 const Parse& parse) {
@@ -147,7 +147,7 @@ void set_numbers(RunRequest& request, const Arguments& arguments) {
   set_number(arguments, "attempt", request.attempt, whole(0, 1000000));
 }
 
-/// A flag that changes nothing here is a slip, and is reported.
+/// Reports flags that have no effect here, because they are mistakes.
 void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axes,
                     const Arguments& arguments) {
   if (!request.suite.empty())
@@ -204,7 +204,7 @@ Command benchmark_command(const Benchmark& benchmark) {
   std::vector<Flag> flags;
   for (const Dimension& axis : all_dimensions(benchmark))
     if (!axis.traits.determined) flags.push_back(make_flag(axis));
-  // Headings follow one another, whatever the order of the dimensions in the id.
+  // Groups the flags by headings, whatever the order of the dimensions in the id.
   std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
     return a.group != b.group && a.group != "Backend" && b.group == "Backend";
   });

@@ -17,8 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The best of a few undisturbed runs. Each run is short beside the scheduler's quantum,
-/// so that some are whole even on a machine where others compute.
+/// The best of a few undisturbed runs. Each run is short compared with the scheduler's quantum, so
+/// some runs are not interrupted even on a busy machine.
 std::optional<double> least_seconds(Operation& operation, Stream& stream) {
   constexpr int enough = 5;
   constexpr auto longest = std::chrono::milliseconds(60);
@@ -73,7 +73,7 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
   for (const TensorSpec& spec : operation.arguments()) {
     tensors.push_back(std::get<Device*>(device)->allocate(spec));
     bound.push_back(tensors.back().get());
-    if (spec.role == Role::input)  // 1 is exact in every type, and no denormal number comes of it
+    if (spec.role == Role::input)  // 1 is exact in every type and causes no subnormal numbers
       std::get<Device*>(device)->put(*tensors.back(), [](std::int64_t, std::span<double> values) {
         std::fill(values.begin(), values.end(), 1.0);
       });
@@ -84,7 +84,8 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
   return place->second;
 }
 
-/// The faster of both units counts if a processor computes 16-bit data in fp32 and the row says so.
+/// If the row says that the processor computes 16-bit data in fp32, the faster of both units
+/// counts.
 std::optional<double> CeilingProbe::peak(const Row& row, int threads) {
   const std::string precision = arithmetic_name(row.parameter("precision"));
   std::optional<double> own = rate(true, precision, threads);
@@ -104,7 +105,7 @@ void CeilingProbe::judge(Row& row) {
   };
   if (const auto work = operations_done(row); work && *work > 0)
     at_least(*work, peak(row, threads), "compute");
-  // Wherever the data lies, no byte comes faster than from the first cache.
+  // Wherever the data are, no byte arrives faster than from the first-level cache.
   if (const double bytes = row.problem.bytes.value_or(0); bytes > 0)
     at_least(bytes, rate(false, "fp64", threads), "L1");
   if (const auto why = why_impossible(row.median(), least)) take_back(row, *why);

@@ -18,8 +18,8 @@ class CeilingProbe {
  public:
   explicit CeilingProbe(Plugins& plugins) : plugins_(plugins) {}
   /// Makes an `ok` row of the processor `failed` if it is impossible (core/result/impossible.hpp).
-  /// Does nothing if that is missing or has no peak of the precision, or if other processes
-  /// disturbed all of its measurements.
+  /// Does nothing if ceiling_backend() is missing or has no peak for the precision, or if other
+  /// processes disturbed all measurements.
   void judge(Row& row);
 
  private:

@@ -16,7 +16,7 @@ std::string Flag::text() const {
 
 std::vector<std::string> Flag::names() const {
   if (positional()) return {};
-  // The letters mean the same in every program.
+  // Letters have the same meaning in every program.
   static const std::map<std::string, std::string> letters{
       {"--out", "-o"}, {"--quiet", "-q"}, {"--verbose", "-v"}};
   std::vector<std::string> all;

@@ -55,7 +55,8 @@ std::string to_text(const json& value) {
   return only.is_string() ? only.get<std::string>() : only.dump();
 }
 
-/// "" where none is chosen. InputError for one that prescribes nothing for the benchmark.
+/// The chosen procurement; "" if there is none. InputError if it prescribes nothing for the
+/// benchmark.
 std::string choose_procurement(const std::string& benchmark,
                                const std::map<std::string, std::vector<std::string>>& chosen) {
   const auto entry = chosen.find("conform");

@@ -14,8 +14,8 @@ inline constexpr const char* conform_none = "none";
 /// Names of the procurements that prescribe a case of a benchmark.
 std::vector<std::string> procurements(const std::string& benchmark);
 
-/// The baselines that the chosen procurement names. `chosen`: values by dimension, of which
-/// "conform" is the procurement. Empty if none is chosen.
+/// The baselines that the chosen procurement names. `chosen`: values by dimension; its "conform" is
+/// the procurement. Empty if none is chosen.
 std::vector<std::string> list_prescribed_baselines(
     const std::string& benchmark, const std::map<std::string, std::vector<std::string>>& chosen);
 /// Adds to `chosen` the values that the chosen procurement prescribes for a benchmark; other

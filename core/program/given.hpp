@@ -20,8 +20,8 @@ std::optional<double> read_seconds(const Arguments& arguments, const std::string
 /// anything else.
 std::optional<std::uint64_t> read_whole_number(const Arguments& arguments, const std::string& flag,
                                                std::uint64_t least, std::uint64_t most);
-/// The value of a flag, one of `valid`; the first of these where the flag is not given. InputError
-/// with the nearest name.
+/// The value of a flag, which must be one of `valid`; the first of them if the flag is not given.
+/// InputError with the nearest name.
 std::string read_choice(const Arguments& arguments, const std::string& flag,
                         const std::vector<std::string>& valid);
 /// The value of a flag as a number from `least` to `most`. InputError, naming the flag, for

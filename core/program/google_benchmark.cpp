@@ -16,7 +16,7 @@ namespace {
 
 using Run = benchmark::BenchmarkReporter::Run;
 
-/// Version 1.8 and later have an enumeration for error_occurred, whose third value is an error.
+/// Version 1.8 and later replace error_occurred by an enumeration, whose third value is an error.
 template <class Entry>
 void set_error(Entry& entry, const std::string& reason) {
   if constexpr (requires { entry.error_occurred; }) {
@@ -47,8 +47,8 @@ Run make_run(const Row& row, int index) {
   return run;
 }
 
-/// compare.py reads the times of every run, and takes a time of 0 for a quick one. An aggregate it
-/// passes over, and the reporter writes one of this kind (report_rms) without times.
+/// compare.py reads the times of every run and would take a time of 0 for a fast run. It skips
+/// aggregates, and the reporter writes this kind of aggregate (report_rms) without times.
 Run make_error_run(const Row& row, int index) {
   Run run = make_run(row, index);
   run.run_type = Run::RT_Aggregate;
@@ -65,7 +65,7 @@ std::string make_label(const Row& row) {
   return label;
 }
 
-/// The run of a row, and what its samples have together.
+/// The run of a row, and the aggregates of its samples.
 std::vector<Run> make_runs(const Row& row, int index) {
   const std::vector<double>& samples = row.samples_s;
   const auto count = static_cast<double>(samples.size());
@@ -96,7 +96,7 @@ std::vector<Run> make_runs(const Row& row, int index) {
 
 std::string google_benchmark_json(const std::string& program, const std::vector<Row>& rows) {
   using Context = benchmark::BenchmarkReporter::Context;
-  [[maybe_unused]] static const bool added =  // a second time would be refused
+  [[maybe_unused]] static const bool added =  // once, since a second time would be refused
       (benchmark::AddCustomContext("assay_version", version_text()), true);
   std::ostringstream text;
   benchmark::JSONReporter reporter;

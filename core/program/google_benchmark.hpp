@@ -9,9 +9,9 @@
 namespace assay {
 
 /// The document that Google Benchmark's own reporter writes for `rows`. A row that is ok has a run
-/// of its id, whose real_time is the median and whose counters are the rates, and the mean, median
-/// and standard deviation of its samples, if there are several. Assay measures no CPU time:
-/// cpu_time is 0. Any other row has `error_occurred` and its reason, and no time.
+/// with its id: real_time is the median, the counters are the rates. If it has several samples,
+/// their mean, median and standard deviation follow. Assay measures no CPU time: cpu_time is 0. Any
+/// other row has `error_occurred` and its reason, and no time.
 std::string google_benchmark_json(const std::string& program, const std::vector<Row>& rows);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// The end of ranks that have found a fault in their input.
+// Ends ranks that have found a fault in their input.
 
 #include <chrono>
 #include <memory>
@@ -9,18 +9,19 @@
 
 namespace assay {
 
-/// Ranks read the same files and usually find the same fault. If only some find it (a file that one
-/// node lacks, or that changes while it is read), the others wait in a collective call for ever.
+/// Ranks read the same files and usually find the same fault. If only some ranks find it (a file is
+/// missing on one node, or changes while it is read), the other ranks wait in a collective call for
+/// ever.
 class InputFaults {
  public:
   /// Collective. `ranks` must outlive this.
   explicit InputFaults(Communicator& ranks)
       : ranks_(ranks), beside_(ranks.split(0, ranks.rank())) {}
 
-  /// It is for a rank that cannot continue because of `fault`. Waits for the other ranks, in a
-  /// communicator of their own, since nobody knows in which call of `ranks` they are. If all come
-  /// here, rank 0 prints what they have found, and this returns on all ranks. If they have not come
-  /// within `patience`, this prints the fault with its rank and ends the job with exit code 2.
+  /// Call it on a rank that cannot continue because of `fault`. It waits for the other ranks in a
+  /// separate communicator, because they may be in any call of `ranks`. If all ranks come here,
+  /// rank 0 prints their faults, and the function returns on all ranks. If some have not come
+  /// within `patience`, it prints the fault with its rank and ends the job with exit code 2.
   void tell(const std::string& program, const std::string& fault,
             std::chrono::milliseconds patience = std::chrono::seconds(2));
 

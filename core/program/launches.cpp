@@ -30,8 +30,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Tells where the finished rows are, and how they become a result; "" if none is finished: the
-/// journal is then removed.
+/// Text on where the finished rows are, and how they become a result. If none is finished, removes
+/// the journal and returns "".
 std::string tell_where_rows_are(const std::optional<fs::path>& journal) {
   if (!journal) return "";
   const std::vector<json> events = read_journal(*journal);
@@ -42,11 +42,11 @@ std::string tell_where_rows_are(const std::optional<fs::path>& journal) {
   return "";
 }
 
-/// The signals by which users end programs: while the object exists they wait for end_if_told().
+/// Blocks the signals by which users end programs; end_if_told() handles them.
 class HeldSignals final {
  public:
   HeldSignals() {
-    // Inherited, SIG_IGN would leave no status of a child.
+    // An inherited SIG_IGN would discard the status of a child.
     std::signal(SIGCHLD, SIG_DFL);
     sigemptyset(&held_);
     sigaddset(&held_, SIGCHLD);
@@ -63,16 +63,17 @@ class HeldSignals final {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  /// Restores the state before the object, in a new process as well.
+  /// Restores the previous signal mask; also for use in a child process.
   void release() const { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-  /// Waits until the child has ended; its wait status. A signal that has come ends it.
+  /// Waits until the child has ended, and returns its wait status. A signal to this process ends
+  /// the child.
   int wait_for(pid_t child) {
     constexpr timespec moment{0, 100'000'000};
     int status = 0, patience = 50;
     pid_t ended = 0;
     while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
-      // Until a signal has come nothing wakes a processor that the child is timed on.
+      // Before a signal arrives, this process sleeps, so it does not disturb the child's timing.
       const int number =
           signal_ == 0 ? sigwaitinfo(&held_, nullptr) : sigtimedwait(&held_, nullptr, &moment);
       if (number > 0 && number != SIGCHLD) kill(child, signal_ = number);
@@ -82,7 +83,7 @@ class HeldSignals final {
     return status;
   }
 
-  /// Ends this process by the signal that has come, if one has.
+  /// Ends this process by the received signal, if there is one.
   void end_if_told(const std::string& program, const std::optional<fs::path>& journal) const {
     if (signal_ == 0) return;
     if (!tell_where_rows_are(journal).empty()) std::cerr << recovery_note(program, *journal);
@@ -97,14 +98,14 @@ class HeldSignals final {
   int signal_ = 0;
 };
 
-/// Runs this executable with other arguments until it ends; its wait status.
+/// Runs this executable with other arguments, and returns its wait status.
 int status_of_child(const std::string& name, const std::vector<std::string>& arguments,
                     HeldSignals& signals) {
   std::vector<char*> words{const_cast<char*>(name.c_str())};
   for (const std::string& argument : arguments)
     words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
-  std::cout << std::flush;  // or the child would hold a copy of it
+  std::cout << std::flush;  // else the child would print a copy of it
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
@@ -143,7 +144,7 @@ RunResult assemble_result(const std::vector<json>& events, const RunHeader& head
   return result;
 }
 
-/// InputError for what --out cannot be when several processes write rows for it.
+/// InputError if --out cannot be used for the rows of several processes.
 void check_files(const Benchmark& benchmark, const RunRequest& request) {
   if (request.out.empty()) return;
   check_out(benchmark, request);
@@ -189,7 +190,7 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
   std::optional<JournalHold> hold;
   if (journal) {
     hold.emplace(*journal);
-    // Alone up to its first line, which then says to others that it is taken.
+    // Created with exclusive access; its first line then marks it as taken.
     Journal(*journal, Journal::Writers::one)
         .append(begin_event(header, false, capture_environment()));
   }
@@ -204,7 +205,7 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
     signals.end_if_told(program, journal);
     const bool signalled = WIFSIGNALED(status);
     const auto its_code = static_cast<ExitCode>(signalled ? 0 : WEXITSTATUS(status));
-    if (!signalled && its_code == ExitCode::usage) {  // it has said why; every launch would
+    if (!signalled && its_code == ExitCode::usage) {  // it said why; every launch would
       std::error_code stays;
       if (journal && launch == 0) fs::remove(*journal, stays);
       return static_cast<int>(its_code);

@@ -34,7 +34,7 @@ std::vector<Flag> all_flags(const Command& command) {
   return flags;
 }
 
-/// Text for roff: '-' is a minus sign there, a leading '.' or '\'' begins a request.
+/// Escapes text for roff, where '-' is a hyphen and a leading '.' or '\'' begins a request.
 std::string roff(const std::string& text) {
   std::string safe;
   for (std::size_t i = 0; i < text.size(); ++i) {

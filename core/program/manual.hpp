@@ -21,7 +21,7 @@ std::string man_page(const Command& command, const std::vector<Command>& subcomm
 /// bashcompinit.
 std::string bash_completion(const Command& program, const std::vector<Command>& commands);
 
-inline constexpr std::size_t help_width = 100;  ///< columns of --help where no terminal has others
+inline constexpr std::size_t help_width = 100;  ///< columns of --help without a terminal
 /// The text with line breaks for blanks, so that lines are shorter than `width` (a longer word has
 /// a line of its own).
 std::string in_lines(const std::string& text, std::size_t width);

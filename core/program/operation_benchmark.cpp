@@ -66,8 +66,8 @@ Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Problem& pro
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   OperationSetup setup;
-  // It is called before the operation is made: a library may divide its work among the threads that
-  // there are.
+  // Called before the operation is made, because a library may divide its work among the existing
+  // threads.
   if (bound && std::get<Device*>(device)->name() == "cpu") {
     if (auto why = why_not_threads(options.threads)) return Unsupported{std::move(*why)};
     setup.threads = options.threads;

@@ -34,7 +34,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// CLI11's words for what was left out, as PROBLEM (WHY). SUGGESTION.
+/// CLI11's message about a missing argument, as PROBLEM (WHY). SUGGESTION.
 std::string explain_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::string complaint = error.what();
   std::string program = app.get_name();
@@ -62,14 +62,14 @@ std::string explain_error(const CLI::App& app, const CLI::ParseError& error) {
       "{} has an empty value (a variable that is not set?). Give one, or leave it out.", name));
 }
 
-/// `--out ""` is a variable that was not set, never "not given".
+/// `--out ""` comes from a variable that is not set; it does not mean "not given".
 void refuse_empty(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     for (const std::string& value : option->results())
       if (value.empty()) refuse_empty(option->get_name());
 }
 
-/// CLI11 takes "--required=" for the switch alone.
+/// CLI11 would read "--required=" as the switch alone.
 void refuse_empty(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -79,7 +79,7 @@ void refuse_empty(int argc, const char* const* argv) {
   }
 }
 
-/// A switch as --no-ceilings, and --no-ceilings=false, which leaves it off.
+/// True for the switch --no-ceilings; false for --no-ceilings=false.
 bool is_on(const CLI::Option& option) {
   try {
     return option.count() > 0 && option.as<bool>();
@@ -98,8 +98,8 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
     app.exit(wanted, std::cout, std::cerr);
     return 0;
   } catch (const CLI::ParseError& error) {
-    // An unknown flag or command is reported first: its value may have overflowed a positional
-    // argument, and CLI11 tells only that.
+    // An unknown flag or command is reported first: CLI11 may take its value for a surplus
+    // positional argument, and report only that.
     const CLI::App* where = &app;
     while (!where->get_subcommands().empty()) where = where->get_subcommands().front();
     const std::vector<std::string> extras = app.remaining(true);
@@ -122,8 +122,8 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
   return -1;
 }
 
-/// CLI11's delimiter drops empty values silently; "--precision fp32,,bf16" is a slip and is
-/// reported.
+/// Splits at commas and reports empty values ("--precision fp32,,bf16"), which CLI11's delimiter
+/// drops silently.
 std::vector<std::string> commas(const std::string& flag,
                                 const std::vector<std::string>& arguments) {
   std::vector<std::string> values;
@@ -137,8 +137,8 @@ std::vector<std::string> commas(const std::string& flag,
   return values;
 }
 
-/// Help in the columns of the terminal, else in at most help_width, without CLI11's "..." behind
-/// what may be repeated.
+/// Help in the width of the terminal, else in at most help_width columns, without CLI11's "..."
+/// after repeatable flags.
 class HelpFormatter final : public CLI::Formatter {
  public:
   explicit HelpFormatter(std::optional<std::size_t> terminal) : terminal_(terminal) {}
@@ -150,7 +150,7 @@ class HelpFormatter final : public CLI::Formatter {
       lines += (lines.empty() ? "" : "\n") + assay::in_lines(line, *terminal_);
     return lines;
   }
-  /// It prints one blank line between groups, where CLI11 has two.
+  /// One blank line between groups instead of CLI11's two.
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
@@ -190,7 +190,7 @@ class Flags {
     app.footer(make_footer(command, terminal));
     app.formatter(std::make_shared<HelpFormatter>(terminal));
     for (std::size_t i = 0; i < command.flags.size(); ++i) add(app, command.flags[i], values_[i]);
-    app.set_help_flag();  // anew, so that it stands behind the command's own flags
+    app.set_help_flag();  // again, so that it comes after the command's own flags
     app.set_help_flag("-h,--help", "print this help")->group("General");
     app.add_option("--help-as", help_as_, help_as_flag.help)
         ->type_name(help_as_flag.value)
@@ -238,7 +238,7 @@ class Flags {
   std::string help_as_;
 };
 
-/// A program's --version is its own, not each command's.
+/// --version belongs to the program, not to each command.
 void name_version(CLI::App& app) {
   app.set_version_flag("--version", "assay " + version_text(), "print the version and the commit")
       ->group("General");
@@ -323,14 +323,14 @@ int run_guarded(const std::string& program, const std::function<int()>& body) {
     const int code = body();
     const auto why = why_output_lost();
     if (!why) return code;
-    // A number that nobody can read is not a result.
+    // Results that were not written are lost.
     std::cerr << program << ": " << *why << std::endl;
     return static_cast<int>(find_gravest(static_cast<ExitCode>(code), ExitCode::failed));
   } catch (const InputError& error) {
     std::cerr << program << ": " << message_text(error.what()) << std::endl;
     return static_cast<int>(ExitCode::usage);
   } catch (const std::filesystem::filesystem_error& error) {
-    // A name that leads nowhere (a circle of links, too long, a folder that may not be read).
+    // A path that cannot be resolved (a circle of links, too long, in an unreadable folder).
     std::cerr << program << ": "
               << message_text(error.path1().string() + ": cannot be used (" +
                               error.code().message() + "). Check the name and its permissions.")

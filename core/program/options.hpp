@@ -39,8 +39,8 @@ struct RunRequest {
   /// --benchmark_list_tests: print their ids alone, as Google Benchmark prints names.
   bool ids_alone = false;
   std::string filter;                   ///< --benchmark_filter: only the cases that match
-  bool google_benchmark = false;        ///< --format google-benchmark: rows leave as its JSON
-  std::filesystem::path benchmark_out;  ///< --benchmark_out FILE: they go there as such, too
+  bool google_benchmark = false;        ///< --format google-benchmark: prints rows as its JSON
+  std::filesystem::path benchmark_out;  ///< --benchmark_out FILE: writes such JSON
   Verbosity talk = Verbosity::normal;
   std::uint64_t seed = 1;
   double reference_budget = 2e7;

@@ -30,14 +30,15 @@ std::string plugin_name(const fs::path& file) {
   return name == "core" ? "" : name;
 }
 
-/// True if a library ends before its own table of sections, which linkers write last: an
-/// interrupted copy or a full disk. The loader maps such a file unseen and dies of SIGBUS.
+/// True if a library ends before its own table of sections, which linkers write last (an
+/// interrupted copy, a full disk). The loader maps such a file without a check, and then dies by
+/// SIGBUS.
 bool incomplete(const fs::path& file) {
   ElfW(Ehdr) header{};
   std::ifstream stream(file, std::ios::binary);
   stream.read(reinterpret_cast<char*>(&header), sizeof header);
   if (!stream || std::string_view(reinterpret_cast<const char*>(header.e_ident), SELFMAG) != ELFMAG)
-    return false;  // dlopen tells
+    return false;  // dlopen reports it
   std::error_code unknown;
   const std::uintmax_t size = fs::file_size(file, unknown);
   return !unknown && size < header.e_shoff + std::uintmax_t{header.e_shnum} * header.e_shentsize;
@@ -97,7 +98,7 @@ Result<Backend*> Plugins::open(const std::string& name) {
     // RTLD_LOCAL: two backends may bring two versions of one library.
     std::error_code unknown;
     if (!fs::is_regular_file(file->second, unknown)) {
-      // A pipe would be waited for for ever.
+      // Opening a pipe would wait for ever.
       reason = file->second.string() + " is not a regular file. Install it again";
       return Unsupported{name + ": unavailable: " + reason};
     }
@@ -131,7 +132,7 @@ Result<Backend*> Plugins::open(const std::string& name) {
         }
         if (!opened->backend && reason.empty()) reason = "gave no reason";
         if (opened->backend && opened->backend->name() != name) {
-          // Rows would be another backend's.
+          // Its rows would have the name of another backend.
           reason = file->second.string() + " calls itself '" + opened->backend->name() +
                    "'. Give the file its backend's name";
           opened->backend.reset();
@@ -148,7 +149,7 @@ PluginStatus Plugins::status(const std::string& name) {
   if (const auto file = files_.find(name); file != files_.end()) status.file = file->second;
   const Result<Backend*> opened = open(name);
   status.available = std::holds_alternative<Backend*>(opened);
-  // The status names the plugin itself: its reason need not do so again.
+  // The status has the plugin's name, so the reason need not repeat it.
   if (!status.available)
     status.reason = std::get<Unsupported>(opened).reason.substr((name + ": unavailable: ").size());
   return status;

@@ -17,7 +17,7 @@ struct PluginStatus {
   std::string name;  ///< "onednn", from libassay_onednn.so
   std::filesystem::path file;
   bool available = false;
-  std::string reason;  ///< why it is not: "libcudnn.so.9: cannot open shared object file…"
+  std::string reason;  ///< why it is unavailable: "libcudnn.so.9: cannot open shared object file…"
 };
 
 /// The plugins of a process. Each is opened at its first use, with RTLD_NOW | RTLD_LOCAL, and never

@@ -18,7 +18,8 @@ namespace assay {
 
 namespace {
 
-/// "algorithmic_flops_per_s" repeats "flops_per_s" where both are equal.
+/// True if another rate has the same value ("algorithmic_flops_per_s" and "flops_per_s" may be
+/// equal).
 bool repeats_another(const OptionalNumbers& rates, const std::string& name, double rate) {
   return std::any_of(rates.begin(), rates.end(), [&](const auto& other) {
     return name.ends_with("_" + other.first) && other.second == rate;
@@ -65,7 +66,7 @@ std::string metrics_text(const Row& row) {
   return texts.empty() ? "" : "\n    " + join(texts, "  ");
 }
 
-/// The row's note, and the reason why it stands beside no other system's number.
+/// The row's note, and the reason why it has no number of another system beside it.
 std::string note_text(const Row& row) {
   std::string text;
   if (!row.note.empty()) text += "\n    note: " + row.note;

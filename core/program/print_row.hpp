@@ -18,7 +18,7 @@ void print_row(const Row& row, const std::string& label);
 /// The lines after the last row that explain the marks behind numbers; "" if no row has a mark.
 std::string marks_text(const std::vector<Row>& rows);
 
-/// Says for --verbose how the row was measured and verified: "57 samples of 2 runs, stopped by
+/// For --verbose: how the row was measured and verified: "57 samples of 2 runs, stopped by
 /// precision; largest error 3e-07"; "" if it was neither.
 std::string row_details(const Row& row);
 

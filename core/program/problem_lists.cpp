@@ -23,8 +23,8 @@ fs::path lists_folder(const std::string& benchmark) {
   return data_folder("suites") / "problems" / benchmark;
 }
 
-/// A descriptor's fields ("mb16ic64alpha-0.5" → mb16, ic64, alpha-0.5; "mlp:w64" → mlp:, w64); what
-/// is not a field stays one piece, for the benchmark to refuse by name.
+/// A descriptor's fields ("mb16ic64alpha-0.5" → mb16, ic64, alpha-0.5; "mlp:w64" → mlp:, w64); a
+/// text that is not a field stays in one piece, so that the benchmark's message can quote it.
 std::vector<std::string> fields(const std::string& descriptor) {
   std::vector<std::string> pieces;
   for (std::size_t at = 0; at < descriptor.size();) {
@@ -51,8 +51,8 @@ std::string field_name(const std::string& field) {
   return negative ? before.substr(0, before.size() - 1) : before;
 }
 
-/// `descriptor` with the fields of `others` added; one that stands in both is `others`'s if
-/// `replace`, else stays.
+/// `descriptor` with the fields of `others` added. If a field is in both, `replace` decides if that
+/// of `others` is used.
 std::string with_fields(const std::string& descriptor, const std::string& others, bool replace) {
   std::vector<std::string> mine = fields(descriptor);
   for (const std::string& other : fields(others)) {
@@ -82,8 +82,8 @@ NamedProblem make_named_problem(const Benchmark& benchmark, const json& list,
   }
 }
 
-/// Gives each problem its part of what the list stands for; equal problems are one case, with the
-/// repeats of all.
+/// Gives each problem its share of the whole that the list describes. Equal problems are one case,
+/// which has the repeats of all.
 void add_parts(std::vector<NamedProblem>& problems, const json& list, const std::string& shown_as) {
   const auto repeat = [&](std::size_t i) { return list.at("problems")[i].value("repeat", 1); };
   std::map<std::string, int> repeats;
@@ -111,7 +111,7 @@ void check_overrides(const std::string& text, const std::string& overrides) {
   }
 }
 
-/// A list of problems, and what a text names of it.
+/// A list of problems, and the part of it that a text names.
 struct ListRequest {
   std::string list;       ///< its name
   std::string problem;    ///< "": all of them
@@ -138,8 +138,8 @@ std::vector<NamedProblem> list_problems(const Benchmark& benchmark, const json& 
   return problems;
 }
 
-/// The problems of a file that the caller names. Its list has a name of its own, so that no row is
-/// taken for one of a shipped list.
+/// The problems of a file that the caller names. Its list must not have the name of a shipped list,
+/// whose rows it would seem to have.
 std::vector<NamedProblem> problems_of_file(const Benchmark& benchmark, const fs::path& file,
                                            const ListRequest& request) {
   const json list = read_checked(file, "problems");
@@ -166,7 +166,7 @@ std::size_t end_of_file_name(const std::string& problem) {
        at = problem.find(ending, at + 1)) {
     const std::size_t end = at + ending.size();
     if (end == problem.size() || problem[end] == '@') return end;
-    std::error_code none;  // a folder may have such a name as well
+    std::error_code none;  // a folder may also have such a name
     if (problem[end] == '/' && !fs::is_directory(problem.substr(0, end), none)) return end;
   }
   return std::string::npos;
@@ -198,8 +198,8 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   const std::string list_name = what.substr(0, what.find('/'));
   const std::vector<std::string> lists = problem_lists(benchmark.name());
   if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
-    // A descriptor has digits, and so may a list's name: what is near to a list is taken for its
-    // misspelling.
+    // Descriptors and names of lists may both have digits. A text that is near to a list's name
+    // counts as a misspelling.
     const std::string near = find_nearest(list_name, lists);
     try {
       std::vector<NamedProblem> described;
@@ -208,7 +208,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
         described.push_back({benchmark.canonical(descriptor), ""});
       return described;
     } catch (const InputError& error) {
-      // A word without a number may be the name of a list that is not there.
+      // A word without digits may be the name of a missing list.
       const bool word = list_name.find_first_of("0123456789") == std::string::npos;
       if (near.empty() && (!word || lists.empty())) throw;
       throw InputError(explain_unknown_name("problem or list of problems", list_name, lists) +

@@ -27,7 +27,7 @@ void ProcessJournal::open() {
 void ProcessJournal::append(const json& event) {
   if (!journal_) return;
   if (without_rows_ && event.at("event") == "row") {
-    without_rows_->keep();  // before the row is there: a signal never removes one
+    without_rows_->keep();  // before the row is written, so that a signal never removes one
     note_of_rows_.emplace(recovery_note("assay-" + benchmark_, without_rows_->path()));
     without_rows_.reset();
   }

@@ -21,9 +21,9 @@ class ProcessJournal final {
   /// `request` must outlive the object.
   ProcessJournal(std::string benchmark, const RunRequest& request);
   /// Opens the journal that --journal names, else the program's own one beside --out, if it has one
-  /// (own_journal()). InputError if that has rows of another process, or is another's. The own one
-  /// is removed when the process ends, also by a signal, before a row is finished; later a signal
-  /// makes the process say how its rows become a result.
+  /// (own_journal()). InputError if the own one has rows of another process or belongs to one. It
+  /// is removed if the process ends (also by a signal) before a row is finished. After that, a
+  /// signal makes the process print how its rows become a result.
   void open();
   /// Writes what is known when the process begins. `header`: of the result, if the program makes it
   /// by itself. `rank_processes`: the process ids of all ranks.

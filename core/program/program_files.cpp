@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The file of "mine.json/conv1@mb32": a list of problems, which a suite in `folder` may have
-/// beside it; "" where none is named.
+/// The file of "mine.json/conv1@mb32": a list of problems, which may be relative to the suite's
+/// `folder`; "" if no file is named.
 std::string list_file(const std::string& problem, const fs::path& folder) {
   const std::string text = is_beside_suite(problem) ? (folder / problem).string() : problem;
   const std::size_t end = end_of_file_name(text);
@@ -121,8 +121,8 @@ void write_result(RunResult result, const RunRequest& request) {
   try {
     write_json(request.out, result);
   } catch (const InputError& error) {
-    // The disk has filled up, or the folder has gone, since check_out: what was measured is not
-    // thrown away.
+    // Since check_out() the disk has filled up or the folder has disappeared. The measurements must
+    // not be lost.
     std::cout << nlohmann::json(result).dump(1) << std::endl;
     throw CaseError(std::string(error.what()) + " The result is on stdout instead.");
   }

@@ -31,7 +31,7 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
 /// throws CaseError.
 void write_result(RunResult result, const RunRequest& request);
 
-/// Writes rows as JSON of Google Benchmark: to stdout and to --benchmark_out, as is asked for.
+/// Writes rows as JSON of Google Benchmark to stdout and to --benchmark_out, as requested.
 void write_google_benchmark(const std::string& program, const std::vector<Row>& rows,
                             const RunRequest& request);
 

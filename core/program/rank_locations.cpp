@@ -25,8 +25,8 @@ json read_binaries(const json& environment) {
   return environment.value("software", json::object()).value("binaries", json::object());
 }
 
-/// The hosts that have loaded another build of a binary than `environment` says, with this build.
-/// A binary that only some hosts have loaded is none of these: nodes may have other network cards.
+/// For each binary, the hosts that loaded another build than `environment` says, with that build. A
+/// binary that only some hosts have loaded is no difference: nodes may have other network cards.
 std::map<std::string, std::map<std::string, std::string>> other_builds(const json& environment) {
   const json own = read_binaries(environment);
   std::map<std::string, std::map<std::string, std::string>> others_builds;

@@ -11,12 +11,12 @@ namespace assay {
 /// Adds to this rank's environment the hosts and locations of all ranks, and the environments of
 /// the other hosts; of these, hardware and software only if they differ from rank 0's. A binary
 /// that hosts have loaded in several builds gets the identities of all of them, sorted: the
-/// software hash is then not that of one build, whichever host has rank 0. Does nothing for one
-/// rank. Collective.
+/// software hash then differs from that of any single build, whichever host has rank 0. Does
+/// nothing for one rank. Collective.
 void add_ranks(nlohmann::json& environment, Communicator& ranks);
 
-/// The binaries that hosts of this environment have loaded in several builds, with the hosts: a
-/// time of such a job is that of no build. "" if there are none.
+/// The binaries that hosts of this environment have loaded in several builds, with the hosts: the
+/// times of such a job belong to no build. "" if there are none.
 std::string describe_mixed_binaries(const nlohmann::json& environment);
 
 /// The locations of all ranks, in their order: {"rank", "host", "node", "sockets", "numa_nodes",

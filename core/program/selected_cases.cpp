@@ -21,8 +21,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Rows that were measured with other settings than the run's first ones must not stand under its
-/// hash.
+/// If the suite changed during the run, its rows would have other settings than the run's hash
+/// says.
 void expect_unchanged(const std::filesystem::path& suite, const std::string& kind,
                       const json& content, const std::string& hash) {
   if (hash.empty() || content_hash(kind, content) == hash) return;
@@ -37,7 +37,7 @@ void expect_unchanged(const std::filesystem::path& suite, const std::string& kin
                                     processors())));
 }
 
-/// A suite of other benchmarks would end without a row, and without a word.
+/// A suite without cases of this benchmark would otherwise end without a row and without a message.
 void expect_cases(const Benchmark& benchmark, const json& suite,
                   const std::filesystem::path& file) {
   const std::vector<std::string> named = suite_benchmarks(suite);

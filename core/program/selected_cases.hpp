@@ -16,9 +16,9 @@ std::vector<Case> select_cases(const Benchmark& benchmark, RunRequest& request, 
 /// Only the planned cases with --plan, in the plan's order; else all.
 std::vector<Case> plan_cases(const RunRequest& request, std::vector<Case> cases);
 
-/// The cases that --benchmark_filter selects, as in Google Benchmark: those of which the regular
-/// expression finds a part of the id or of a name, and behind a '-' the others. All without a
-/// filter. InputError if it selects none.
+/// The cases that --benchmark_filter selects, as in Google Benchmark: those whose id or a name
+/// contains a match of the regular expression; with a '-' before it, all others. Without a filter,
+/// all cases. InputError if it selects none.
 std::vector<Case> filter_cases(const RunRequest& request, std::vector<Case> cases);
 
 /// The cases of `all` that a process of `cases` could run as well (Traits::one_per_process).

@@ -26,7 +26,7 @@ class SettingsReader {
   void number(const std::string& name, double& value, double least, double most);
   /// `what` ("weight") is used in the message.
   void positive(const std::string& name, double& value, const std::string& what, double most);
-  /// Gives a setting and its member another value: it has no effect on the case.
+  /// Replaces the value of a setting that has no effect on the case, and of its member.
   template <class Number>
   void set(const std::string& name, Number& member, std::type_identity_t<Number> value) {
     member = value;

@@ -25,7 +25,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Wrong values of one dimension: a suite tells its key in the pointer.
+/// Wrong values of one dimension. For a suite, the message's pointer contains the dimension.
 class DimensionError final : public InputError {
  public:
   DimensionError(std::string name, const std::string& what)
@@ -36,21 +36,22 @@ class DimensionError final : public InputError {
   std::string name_;
 };
 
-/// Runs `body`, whose faults are those of dimension `name`.
+/// Runs `body` and attributes its faults to the dimension `name`.
 template <class Body>
 void run_for(const std::string& name, Body body) {
   try {
     body();
   } catch (const InputError& error) {
     throw DimensionError(name, error.what());
-  } catch (const fs::filesystem_error& error) {  // a value that is too long for the name of a file
+  } catch (const fs::filesystem_error& error) {  // the value is too long for a file name
     throw DimensionError(name, fmt::format("'{}' is not a possible name ({}). Give another value.",
                                            error.path1().string(), error.code().message()));
   }
 }
 
-/// The dimension that a message is about: `word`, if it was given; else, because values were
-/// composed or were read later, the given one whose value the message quotes ("" for none).
+/// The dimension that a message is about: `word` if its values were given; else the given dimension
+/// whose value the message quotes (values may have been combined, or read later); "" if there is
+/// none.
 std::string find_blamed_dimension(const std::string& message, const std::string& word,
                                   const std::map<std::string, std::vector<std::string>>& words) {
   if (words.contains(word)) return word;
@@ -58,7 +59,7 @@ std::string find_blamed_dimension(const std::string& message, const std::string&
   std::size_t longest = 0;
   for (const auto& [axis, values] : words)
     for (const std::string& value : values)
-      // A digit or a letter stands in most messages.
+      // A single digit or letter would be found in most messages.
       if (value.size() > longest && (value.size() > 1 || std::isalnum(value[0]) == 0) &&
           message.find(value) != std::string::npos) {
         longest = value.size();
@@ -85,7 +86,7 @@ std::vector<std::string> check_values(const Dimension& axis, const std::vector<s
   std::vector<std::string> values;
   for (const std::string& value : words) {
     std::vector<std::string> valid = axis.values;
-    if (axis.traits.plugin)  // known ones that were not built are unsupported, by their own reason
+    if (axis.traits.plugin)  // known ones that were not built are valid, but unsupported
       for (const std::string& name : plugins.names())
         if (std::find(valid.begin(), valid.end(), name) == valid.end()) valid.push_back(name);
     const std::vector<std::string>& every = axis.every.empty() ? axis.values : axis.every;
@@ -96,7 +97,7 @@ std::vector<std::string> check_values(const Dimension& axis, const std::vector<s
       continue;
     }
     if (axis.name == "threads") {
-      // The benchmark computes a default that is not a number.
+      // A default that is not a number is computed by the benchmark.
       const bool is_default =
           !parse_number<int>(value) &&
           std::find(axis.defaults.begin(), axis.defaults.end(), value) != axis.defaults.end();
@@ -105,8 +106,8 @@ std::vector<std::string> check_values(const Dimension& axis, const std::vector<s
     }
     bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();
     if (!known && axis.name == "algorithm") {
-      // A backend may bring algorithms of its own: adding it edits no list. Others are not opened:
-      // what a library does to the process when it is loaded is no part of these measurements.
+      // A backend may add algorithms without editing a list. Only the named backends are opened,
+      // because loading other libraries may affect the process and its measurements.
       for (const std::string& name : named) {
         const Result<Backend*> backend = plugins.open(name);
         if (const auto* usable = std::get_if<Backend*>(&backend))
@@ -117,7 +118,8 @@ std::vector<std::string> check_values(const Dimension& axis, const std::vector<s
       known = std::find(valid.begin(), valid.end(), value) != valid.end();
     }
     if (!known) {
-      // Another operation's backends are refused with a reason; nobody means them by a misspelling.
+      // Backends of other operations are refused with a reason, so they are not suggested for a
+      // misspelling.
       std::erase_if(valid, [&](const std::string& name) {
         return axis.traits.plugin && dimension::is_known_backend(name) &&
                std::find(axis.values.begin(), axis.values.end(), name) == axis.values.end();
@@ -133,7 +135,8 @@ std::vector<std::string> check_values(const Dimension& axis, const std::vector<s
   return values;
 }
 
-/// Cases that differ only in a dimension without a place in the id would be one case.
+/// Allows one value of a dimension that is not in the id, because cases that differ only in it
+/// would be one case.
 void expect_one(const Dimension& axis, const std::vector<std::string>& values) {
   if (axis.traits.in_id || values.size() < 2) return;
   throw InputError(
@@ -143,8 +146,8 @@ void expect_one(const Dimension& axis, const std::vector<std::string>& values) {
 
 constexpr std::uint64_t most_of_field = std::uint64_t{1} << 40;  // problems limit it further
 
-/// Each combination of the fields that are asked for (`Dimension::field`) becomes part of the
-/// problems that are. Fields alone are a problem, too.
+/// Adds each combination of the given fields (`Dimension::field`) to the given problems. Without a
+/// problem, the fields alone are one.
 void take_fields_into_problems(const std::vector<Dimension>& axes,
                                std::map<std::string, std::vector<std::string>>& values_by_axis) {
   std::vector<std::string> fields{""};
@@ -175,7 +178,7 @@ void take_fields_into_problems(const std::vector<Dimension>& axes,
 std::map<std::string, std::vector<std::string>> by_dimension(
     const Benchmark& benchmark, const std::vector<Dimension>& axes,
     const std::map<std::string, std::vector<std::string>>& chosen) {
-  std::map<std::string, std::string> axis_by_name;  // by its names
+  std::map<std::string, std::string> axis_by_name;  // by each of its names
   std::vector<std::string> axis_names;
   for (const Dimension& axis : axes)
     for (const std::string& name : axis.names())
@@ -239,7 +242,7 @@ std::vector<std::string> suite_names() {
 }
 
 fs::path find_suite(const std::string& name) {
-  if (fs::exists(name) && !fs::is_directory(name)) return name;  // reading tells if it cannot be
+  if (fs::exists(name) && !fs::is_directory(name)) return name;  // reading it reports faults
   const fs::path shipped = data_folder("suites") / (name + ".json");
   if (fs::is_regular_file(shipped)) return shipped;
   throw InputError(explain_unknown_name("suite", name, suite_names()) +
@@ -288,7 +291,7 @@ std::vector<Case> expand_dimensions(const Benchmark& benchmark,
     const auto entry = values_by_axis.find(axis.name);
     return entry == values_by_axis.end() || entry->second.empty() ? axis.defaults : entry->second;
   };
-  // Problems vary slowest: rows of one problem stand together.
+  // Problems vary slowest, so that rows of one problem are adjacent.
   for (const Dimension& axis : axes)
     if (axis.name == "problem")
       run_for(axis.name, [&] { cases = expand_cases(benchmark, list_values(axis)); });
@@ -334,7 +337,8 @@ std::vector<Case> expand(const Benchmark& benchmark,
   const auto make_error = [&](const InputError& error, const std::string& axis) -> DimensionError {
     const std::string message = error.what(), name = find_blamed_dimension(message, axis, chosen);
     if (unused == UnusedValues::left_out) return {name.empty() ? axis : name, message};
-    // A command line has flags, a suite a pointer to the key.
+    // Messages about a command line name the flag; messages about a suite name the key by a
+    // pointer.
     for (const Dimension& dimension : all_dimensions(benchmark))
       if (dimension.name == name && message.find("--" + flag_name(dimension)) == std::string::npos)
         return {name, fmt::format("--{}: {}", flag_name(dimension), message)};
@@ -353,7 +357,7 @@ std::vector<std::string> list_plugins(const Benchmark& benchmark, const Settings
   std::vector<std::string> names;
   for (const Dimension& axis : all_dimensions(benchmark)) {
     const auto value = settings.find(axis.name);
-    // `auto` needs no certain plugin: the row names the one that it chose.
+    // `auto` needs no particular plugin. The row names the chosen one.
     if (axis.traits.plugin && value != settings.end() && value->second != "auto")
       names.push_back(value->second);
   }
@@ -372,8 +376,9 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
 
 namespace {
 
-/// Checks the values of a search space ("search"), those of each dimension beside the first ones of
-/// the others: `assay run --ensemble` will draw among them. DimensionError "search/NAME".
+/// Checks the values of a search space ("search"), from which `assay run --ensemble` will draw: all
+/// values of each dimension, together with the first value of every other one. DimensionError
+/// "search/NAME".
 void check_space(const Benchmark& benchmark, const json& space, Plugins& plugins,
                  const RankCount& started,
                  const std::map<std::string, std::vector<std::string>>& chosen) {

@@ -31,14 +31,14 @@ bool same_number(const std::string& a, const std::string& b) {
   return left && right && *left == *right;
 }
 
-/// True if a value changes nothing of a case: a value of a closed list that completing takes out,
-/// and any other with which the case is what it is without. (What was asked for may be written in
-/// another way, "4M", or decide another axis, as the file of a table does; so a difference of the
-/// texts alone says nothing.)
+/// True if a value does not affect a case: a value of a closed list that complete() replaced, or
+/// any other value without which the completed case would be the same. (A different text alone
+/// proves nothing: complete() may rewrite a value, as "4M", or use it to set another dimension, as
+/// the file of a table.)
 bool is_unused(const Benchmark& benchmark, const Dimension& axis, const RankCount& started,
                Settings before, const Settings& completed) {
   const std::string value = before.at(axis.name);
-  if (completed.at(axis.name) == value) return false;  // also where it would be so without it
+  if (completed.at(axis.name) == value) return false;  // even if it is the default
   if (among(value, axis.values)) return true;
   if (axis.defaults.empty()) return false;
   for (const std::string& standard : axis.defaults)
@@ -47,13 +47,13 @@ bool is_unused(const Benchmark& benchmark, const Dimension& axis, const RankCoun
   try {
     benchmark.complete(before, started);
   } catch (const InputError&) {
-    return false;  // nothing can be measured without it
+    return false;  // without the value the case is invalid
   }
   return before == completed;
 }
 
-/// Sizes by words (`Dimension::field`) become parts of the problem, so they are used where it is.
-/// A file that brings its own size leaves none of them.
+/// Fields (`Dimension::field`) become parts of the problem, so they are used if the problem is.
+/// They are unused if a file determines the size.
 void refuse_unused_size(const Benchmark& benchmark, const std::vector<Dimension>& axes,
                         const std::map<std::string, std::vector<std::string>>& values_by_axis,
                         const RankCount& started, const std::vector<Settings>& before,
@@ -90,7 +90,7 @@ void refuse_unused(const Benchmark& benchmark, const std::vector<Dimension>& axe
     const auto values = values_by_axis.find(axis.name);
     if (axis.name == "problem" || !axis.field.empty() || values == values_by_axis.end()) continue;
     for (const std::string& value : values->second) {
-      std::string instead;  // "all" stands for values that nobody has named
+      std::string instead;  // empty for "all", whose values nobody has named
       bool used = false;
       for (std::size_t i = 0; i < before.size() && !used; ++i) {
         if (before[i].at(axis.name) != value) continue;

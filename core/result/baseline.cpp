@@ -24,14 +24,14 @@ using nlohmann::json;
 
 fs::path baselines_folder() { return data_folder("results-schema") / "baselines"; }
 
-/// The algorithm that ran; the one that was asked for, where the row does not tell.
+/// The algorithm that ran or, if the row does not say, the requested one.
 std::string algorithm(const Row& row) {
   return row.execution && !row.execution->algorithm.empty() ? row.execution->algorithm
                                                             : row.parameter("algorithm");
 }
 
-/// Preferred where several rows match: the same algorithm and framework over the same transport
-/// with the same SMT.
+/// Parameters that should also be equal. If several rows match, one with the same algorithm and
+/// these is preferred.
 constexpr std::array same_ways{"transport", "smt", "framework", "tuning"};
 bool same_way(const Row& a, const Row& b) {
   for (const char* name : same_ways)
@@ -51,8 +51,8 @@ std::pair<std::string, std::string> describe_work(const Row& row) {
   return {row.benchmark, row.problem.descriptor};
 }
 
-/// Numbers of a row and of a baseline in the same unit: seconds where both have them, else a rate
-/// that both have.
+/// Numbers of a row and of a baseline in the same unit: seconds if both have them, else a rate that
+/// both have.
 struct Comparable {
   std::string unit;  ///< "" where the two have no common unit
   double row = 0, base = 0;
@@ -66,9 +66,8 @@ Comparable find_comparable_numbers(const Row& row, const Launches& base) {
   return {};
 }
 
-/// The ratio (time of this row over that of the other) that a source prints, where it does not
-/// follow from the printed times: these were rounded, and the ratio was computed before. nullptr
-/// where there is none.
+/// The printed ratio of a source (time of `row` over time of `other`) if it differs from the ratio
+/// of the printed times, which were rounded after it was computed. Else nullptr.
 const PrintedRatio* contradicting_ratio(const Row& row, const Row& other, const std::string& system,
                                         double ratio) {
   if (!row.printed) return nullptr;
@@ -89,7 +88,7 @@ struct Candidate {
   Launches launches;
   Comparable numbers;
   bool same_way = false;         ///< the row's algorithm, framework, transport and SMT
-  std::size_t environments = 1;  ///< in which the id ran
+  std::size_t environments = 1;  ///< environments in which the id ran
 };
 
 /// Why these launches have no number to compare with, or "". All launches of an id count: an
@@ -109,8 +108,8 @@ std::string no_common_unit(const Row& row, const Launches& launches) {
                      row.time_s ? "seconds and no such rate" : "another rate");
 }
 
-/// The candidate that ran in the same way, else the fastest. Nothing, and the reason, where there
-/// is not a candidate with a number.
+/// The candidate that ran in the same way, else the fastest. If no candidate has a number: nothing,
+/// and the reason.
 std::optional<Candidate> best_candidate(const Row& row,
                                         const std::map<std::string, LaunchGroups>& ids,
                                         Preference preference, std::string& reason) {
@@ -165,7 +164,7 @@ std::vector<std::string> make_notes(const Row& row, const Candidate& candidate) 
   return notes;
 }
 
-/// Uses the ratio that a source prints where it contradicts the printed numbers.
+/// Uses the printed ratio of a source if it contradicts the printed numbers.
 void apply_printed_ratio(RowBaseline& match, const Row& row, const Row& base) {
   const double speedup = match.speedup;
   const PrintedRatio* printed =
@@ -311,7 +310,7 @@ void add_baseline(Row& row, const std::vector<Baseline>& baselines) {
       row.baseline_reason.clear();
       return;
     }
-    // The reason names the system where it depends on it.
+    // A reason that depends on the system names it, so equal reasons are listed once.
     if (std::find(reasons.begin(), reasons.end(), why) == reasons.end()) reasons.push_back(why);
   }
   if (!reasons.empty()) row.baseline_reason = join(reasons, "; ");

@@ -24,7 +24,7 @@ bool same_blamed(const Blame::Culprit& a, const Blame::Culprit& b) {
          a.how == b.how && agrees_with(a.cost_s, b.cost_s) && agrees_with(a.cost, b.cost);
 }
 
-/// Names the numbers of a rank that contradict others; "" if none do.
+/// Names the numbers of a rank that contradict other numbers; "" if none do.
 std::string why_not_rank(const Blame::Rank& rank, const Blame& blame) {
   if (!(rank.low_s <= rank.cost_s && rank.cost_s <= rank.high_s))
     return "cost_s: not in its interval";

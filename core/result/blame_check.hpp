@@ -6,8 +6,8 @@
 
 namespace assay {
 
-/// InputError, which begins with `where`, if the numbers of /blame contradict each other, or if
-/// they blame others than it says.
+/// InputError, which begins with `where`, if the numbers of /blame contradict each other, or lead
+/// to other culprits than /blame lists.
 void check_blame(const nlohmann::json& row, const std::string& where);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 #pragma once
-// An optional value on the heap: where it is absent it takes the room of a pointer. Copies are
-// copies of the value.
+// An optional value on the heap, so that an absent value needs only a pointer. A copy copies the
+// value.
 
 #include <memory>
 #include <optional>

@@ -25,12 +25,13 @@ auto& benchmark_formulas() {
   return all;
 }
 
-/// More than rounding: a number is written with all its digits, and recomputed with few operations.
+/// True if numbers differ by more than rounding: a number is written with all digits, and
+/// recomputed with few operations.
 bool differs(double a, double b) {
   return !(std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b)));
 }
 
-/// A row of one operation. A row without any extent of its problem, of a source that is not known,
+/// Checks a row of one operation. A row without any extent of its problem (from an unknown source)
 /// is not recomputed.
 void check_operation(const Claims& claims, const Operation& operation) {
   const Fields amounts = compute_amounts(operation);
@@ -90,7 +91,7 @@ void Claims::require(bool holds, const std::string& pointer, const std::string& 
 void check_formulas(const json& row, const std::string& where) {
   const Claims claims(row, where);
   const std::string benchmark = row.at("benchmark");
-  // A part of an analysis is an operation of linalg, whatever its benchmark.
+  // A part of an analysis is an operation of linalg, in any benchmark.
   const std::string kind = claims.text("/problem/kernel").empty() ? benchmark : "linalg";
   if (operation_formulas().contains(kind)) {
     Operation operation{kind, row.at("problem").at("descriptor"), {}};

@@ -1,8 +1,8 @@
 #pragma once
 // Formulas of the readers of result files: the work of a row is recomputed from its descriptor and
-// its parameters. They are written from the definitions of the operations, without the code of the
-// programs, so that a mistake there does not repeat itself here. Each formula_<name>.cpp registers
-// its own; a benchmark without a formula is not checked, nor is a field that a row does not have.
+// its parameters. They are written from the definitions of the operations, not from the code of the
+// programs, so that a mistake there is not repeated here. Each file formulas/<name>.cpp registers
+// its formulas. A benchmark without a formula is not checked, nor is a field that a row lacks.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -25,7 +25,7 @@ class Claims {
   std::string text(const std::string& pointer) const;
   std::string parameter(const std::string& name) const { return text("/parameters/" + name); }
 
-  /// InputError if the field exists and is another number, up to rounding, or none.
+  /// InputError if the field exists, but is not this number up to rounding.
   void expect(const std::string& pointer, double expected, const std::string& origin) const;
   /// InputError if the field exists and the condition does not hold.
   void require(bool holds, const std::string& pointer, const std::string& expected,
@@ -45,8 +45,8 @@ using Fields = std::map<std::string, double>;
 Fields parse_fields(const std::string& text);
 double value(const Fields& fields, const std::string& name, double otherwise);
 
-/// Bytes of an element in a precision: of inputs, of results, and of what always has a wide type
-/// (biases, statistics). All are 0 for an unknown precision.
+/// Bytes of an element in a precision: of inputs, of results, and of biases and statistics, which
+/// always have a wide type. All are 0 for an unknown precision.
 struct ElementBytes {
   double input = 0, output = 0, wide = 0;
 };

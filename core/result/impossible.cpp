@@ -12,8 +12,8 @@ bool is_bounded(const Row& row) {
 }
 
 std::optional<std::string> why_impossible(double median_s, const LeastTime& least) {
-  // A clock that shows nothing for a run proves nothing where the run may be below what it resolves
-  // (0.5 us of a GPU's events).
+  // A time of 0 proves nothing if the run may be shorter than the resolution of the clock (0.5 us
+  // for a GPU's events).
   constexpr double resolution = 1e-6;
   const bool below =
       median_s > 0 ? least.seconds >= impossible_from * median_s : least.seconds > resolution;

@@ -19,8 +19,8 @@ struct LeastTime {
   std::string bound_by;  ///< "compute", "memory", "L1"
 };
 
-/// True if the row is bounded by the ceilings that ceiling_backend() measures. False if
-/// is_ceiling_limited(), but for rows of that backend.
+/// True if the row is bounded by the ceilings that ceiling_backend() measures. If
+/// is_ceiling_limited(), true only for rows of that backend.
 bool is_bounded(const Row& row);
 
 /// The reason "impossible: …" if the median of `median_s` seconds is below the shortest time by the

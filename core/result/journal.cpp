@@ -23,9 +23,9 @@ namespace {
 
 using nlohmann::json;
 
-/// Writers exclude each other, so that nobody takes another's line in the making for a torn one.
-/// The kernel frees the lock of a dead process. O_APPEND alone must do if the file system has no
-/// locks.
+/// Writers exclude each other, so that none takes a line that another one is writing for a torn
+/// line. The kernel frees the lock of a dead process. Without locks in the file system, only
+/// O_APPEND protects lines.
 class Lock {
  public:
   explicit Lock(int descriptor) : descriptor_(descriptor) {
@@ -62,7 +62,7 @@ bool has_checksum(std::string_view line) {
          line.substr(before_sum.size() + sum_digits, after_sum.size()) == after_sum;
 }
 
-/// Nothing that Assay writes comes near: later stages recurse.
+/// Far more than Assay writes; limited because later stages recurse.
 constexpr int deepest_nesting = 64;
 
 json parse_event(std::string_view text) {
@@ -105,8 +105,8 @@ struct stat read_state(int descriptor) {
   return state;
 }
 
-/// True if the file may be appended to: its first line is an event, or what a dead writer left of
-/// one.
+/// True if the file may be appended to: its first line is an event, or the torn event of a dead
+/// writer.
 bool is_journal(int descriptor, off_t size) {
   std::string line;
   std::string block(1 << 16, '\0');
@@ -120,7 +120,7 @@ bool is_journal(int descriptor, off_t size) {
     at += got;
   }
   if (!journal_event(line).is_discarded()) return true;
-  // A proper prefix of an object: a whole value is somebody's document.
+  // A torn event is a proper prefix of an object; a complete value would be another document.
   return line.starts_with("{") && (line.size() < 2 || line[1] == '"') && !json::accept(line);
 }
 
@@ -131,7 +131,7 @@ std::filesystem::path name_hold(const std::filesystem::path& journal) {
 }  // namespace
 
 json journal_event(std::string_view line) {
-  // A proper prefix of an object's text is never an object: a torn line cannot pass.
+  // A torn line cannot pass, because a proper prefix of an object's text is never an object.
   if (!has_checksum(line) ||
       line.substr(before_sum.size(), sum_digits) != checksum(line.substr(checked_from)))
     return json(json::value_t::discarded);
@@ -176,7 +176,7 @@ void Journal::take_alone(bool created) {
   const bool locked = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
   const bool no_locks = !locked && errno != EWOULDBLOCK;
   const struct stat state = read_state(descriptor_);
-  const bool removed = state.st_nlink == 0;  // by the process that had the lock, at its end
+  const bool removed = state.st_nlink == 0;  // by the process that held the lock, when it ended
   if (S_ISREG(state.st_mode) && state.st_size == 0 && !removed && (locked || (no_locks && created)))
     return;
   throw InputError(fmt::format(
@@ -201,8 +201,8 @@ void Journal::end_torn_line() {
         file_.string()));
   const std::string torn = last_line(descriptor_, state.st_size);
   if (torn.empty()) return;
-  // A whole event whose newline is missing is kept. The rest of a torn one is cut off: its writer
-  // is dead, since it held the lock.
+  // A complete event without its newline is kept. A torn one is removed: its writer is dead, since
+  // it no longer holds the lock.
   const bool whole = !journal_event(torn).is_discarded();
   if (!whole && json::accept(torn))
     throw InputError(
@@ -227,13 +227,13 @@ void Journal::append(const json& event) {
   do count = ::write(descriptor_, line.data(), line.size());
   while (count < 0 && errno == EINTR);
   if (count != static_cast<ssize_t>(line.size())) {
-    // After a short write the next one tells why.
+    // After a short write, another write gives the reason.
     const bool refused = count < 0 || ::write(descriptor_, line.data() + count,
                                               line.size() - static_cast<std::size_t>(count)) < 0;
     const int error = refused ? errno : ENOSPC;
     if (count > 0 && known && S_ISREG(before.st_mode) &&
         ::ftruncate(descriptor_, before.st_size) != 0) {
-      // The torn line stays, and the process that opens the journal next ends it.
+      // The torn line stays; the next process that opens the journal removes it.
     }
     throw std::system_error(error, std::generic_category(),
                             file_.string() + ": a line cannot be appended" + limit_behind(error));
@@ -246,7 +246,7 @@ JournalHold::JournalHold(const std::filesystem::path& journal)
       lock_(::open(file_.path().c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)) {
   if (lock_.number() >= 0 && ::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0 &&
       errno == EWOULDBLOCK) {
-    file_.keep();  // the other's
+    file_.keep();  // it belongs to the other process
     throw InputError(
         fmt::format("{} is written by a program that is still running. Wait for its end, or name "
                     "another --out.",
@@ -283,7 +283,7 @@ std::vector<json> read_journal(const std::filesystem::path& file) {
     const bool last = to == std::string::npos;
     const std::string_view line = std::string_view(text).substr(from, last ? to : to - from);
     json event = journal_event(line);
-    // A torn last line is what a dead writer has left of one.
+    // A torn last line was left by a dead writer.
     if (last && event.is_discarded() && !json::accept(line)) break;
     if (event.is_discarded())
       throw InputError(fmt::format(

@@ -8,11 +8,13 @@
 // The events (results-schema/journal.schema.json describes their fields):
 //
 //   run       header of the run, written by `assay run` or by a program that runs by itself
+//   resume    the same, of an `assay run` that continues the run
 //   launch    a process has started; has its environment
 //   begin     a case has begun
 //   row       a case has ended; its row ("environment" gets its value when the result is made)
-//   end       the process has ended by itself
-//   given_up  written by `assay run`: it has ended the process, because its time was over
+//   end       the process has ended normally
+//   given_up  written by `assay run`: it ended the process, because its time was over
+//   bracket   written by `assay run`: ceilings that it measured around the rows
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -35,9 +37,9 @@ class Journal {
     one       ///< this object alone, as long as it lives
   };
   /// Opens a journal for appending, or creates it. An incomplete last line is removed. InputError
-  /// if the file cannot be opened or is not a journal, a link or no regular file among them; it is
-  /// then not changed. With Writers::one InputError, too, if it has lines, or another process
-  /// writes it.
+  /// if the file cannot be opened or is not a journal, such as a link or a special file; it is then
+  /// not changed. With Writers::one also InputError if it has lines, or if another process writes
+  /// it.
   explicit Journal(const std::filesystem::path& file, Writers writers = Writers::several);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -54,9 +56,9 @@ class Journal {
   int descriptor_ = -1;
 };
 
-/// Says of a journal that several processes write, one after the other, that more will come: by a
-/// lock of a file beside it. (The journal's own lock is for each line.) InputError if another
-/// process says so.
+/// Marks a journal that several processes write one after the other as unfinished, by locking a
+/// file beside it. (The journal's own lock is taken for each line.) InputError if another process
+/// has marked it.
 class JournalHold {
  public:
   explicit JournalHold(const std::filesystem::path& journal);
@@ -74,7 +76,7 @@ nlohmann::json begin_event(const RunHeader& header, bool resumed,
 /// False where the file system has no locks.
 bool is_being_written(const std::filesystem::path& file);
 
-/// Removes a journal whose rows stand elsewhere, and what a JournalHold that was killed has left.
+/// Removes a journal whose rows are stored elsewhere, and the lock file of a killed JournalHold.
 void remove_journal(const std::filesystem::path& file);
 
 /// The event of a line, without its checksum; json::value_t::discarded if the line is not an event

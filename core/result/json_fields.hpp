@@ -101,7 +101,8 @@ struct Form<Interval> {
   static nlohmann::json write(const Interval& interval) { return {interval.low, interval.high}; }
 };
 
-/// True if a field says nothing: an empty text, list or object, false, an optional without value.
+/// True if a field carries no information: an empty text, list or object, false, an optional
+/// without value.
 template <class T>
 bool is_nothing(const T& value) {
   if constexpr (std::is_same_v<T, nlohmann::json>)
@@ -165,13 +166,13 @@ class FieldWriter {
     object_[name] = fields::Form<T>::write(value);
     if constexpr (sizeof...(more) > 0) always(more...);
   }
-  /// null if the field says nothing.
+  /// Written as null if the field is empty.
   template <class T, class... More>
   void nullable(const char* name, const T& value, const More&... more) {
     object_[name] = fields::is_nothing(value) ? nlohmann::json() : fields::Form<T>::write(value);
     if constexpr (sizeof...(more) > 0) nullable(more...);
   }
-  /// Left out if the field says nothing.
+  /// Omitted if the field is empty.
   template <class T, class... More>
   void optional(const char* name, const T& value, const More&... more) {
     if (!fields::is_nothing(value)) object_[name] = fields::Form<T>::write(value);

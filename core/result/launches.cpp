@@ -42,7 +42,7 @@ void merge_launches(Launches& series) {
     return;
   }
   if (series.published)
-    // The best that its source prints is quoted, with its own citation.
+    // The best published row is quoted, with its own citation.
     std::stable_sort(series.rows.begin(), series.rows.end(),
                      [&](const Row& a, const Row& b) { return a.median() < b.median(); });
   for (const Row& row : series.rows) series.medians.push_back(row.median());
@@ -74,10 +74,10 @@ void LaunchGroups::add(SharedRow shared, const std::string& environment) {
       const Row& other = earlier.row;
       if (other.attempt == row.attempt) continue;
       const bool newer = other.attempt < row.attempt;
-      // Rows may stand in any order.
+      // Rows may be in any order.
       const Row& before = newer ? other : row;
-      // A process that died before it told its environment has another one than its repetition, and
-      // is still made good by it; two times of two environments are two series.
+      // A process that died before it recorded its environment differs in it from its repetition,
+      // which still replaces it. But two times from two environments are two series.
       if (earlier.environment != environment && before.is_ok()) continue;
       const bool keep_before = is_final(before.status);
       if (newer != keep_before) earlier = {row.launch, std::move(shared), environment};

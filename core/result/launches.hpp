@@ -16,10 +16,10 @@ namespace assay {
 /// The states of a row, from the mildest to the gravest.
 inline constexpr std::array row_statuses{"ok",      "unsupported", "target missed",
                                          "timeout", "failed",      "incorrect"};
-/// The place in `row_statuses`; -1 of another text.
+/// The index in `row_statuses`; -1 for any other text.
 int row_gravity(const std::string& status);
-/// True if a row without a result is a finding about its computation, which no later attempt makes
-/// good.
+/// True if a row without a result is a finding about the computation, which no later attempt
+/// repairs.
 bool is_final(const std::string& status);
 
 /// A row that all copies share: a fleet has too many rows to copy, and launches are copied often.
@@ -28,7 +28,7 @@ class SharedRow final {
   explicit SharedRow(Row row) : row_(std::make_shared<Row>(std::move(row))) {}
   /// A row of a result that outlives all its copies.
   static SharedRow in(const Row& row) {
-    // Without an owner it counts as used elsewhere, and is never written to.
+    // Without an owner the row counts as shared, so it is never modified.
     return SharedRow(std::shared_ptr<Row>(std::shared_ptr<void>(), const_cast<Row*>(&row)));
   }
   operator const Row&() const { return *row_; }

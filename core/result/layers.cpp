@@ -26,7 +26,7 @@ OptionalNumbers compute_rates(double seconds, double flops, double bytes) {
   return rates;
 }
 
-/// Numbers that the file has with all digits: more than rounding is another number.
+/// True if numbers are equal up to rounding; the file has all their digits.
 bool is_near(const std::optional<double>& a, const std::optional<double>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
   return std::abs(*a - *b) <= 1e-9 * std::abs(*b);

@@ -6,16 +6,16 @@ namespace assay {
 
 namespace {
 
-/// False of a published row that does not tell how many it had.
+/// False for a published row that does not state its number of ranks.
 bool has_one_rank(const Row& row) {
   return !row.parameters.contains("ranks") || row.number("ranks") == 1;
 }
 
 bool exceeds(const std::optional<double>& part) { return part.value_or(0) > shared_above; }
 
-/// True if something kept the only thread of a row from running. A team also waits rightfully, for
-/// untimed serial work between samples; ranks wait for each other, a process for its accelerator,
-/// and readers of files for their disk.
+/// True if something kept the only thread of a row from running. Other rows may wait for good
+/// reasons: a team for untimed serial work between samples, ranks for each other, a process for its
+/// accelerator, readers of files for their disk.
 bool was_kept_from_running(const Row& row) {
   if (!row.time_s || row.time_s->own.value_or(1) >= 1 - shared_above) return false;
   const auto has = [&](const char* name) { return row.parameters.contains(name); };
@@ -23,8 +23,8 @@ bool was_kept_from_running(const Row& row) {
          (!has("device") || row.parameter("device") == "cpu") && !has("page_cache");
 }
 
-/// A device that was held while its work was submitted does not wait for the processors; of several
-/// ranks it may, for those that move data between them.
+/// A device that was held while its work was submitted does not wait for processors. With several
+/// ranks it may wait for processors that move data between ranks.
 bool was_held(const Row& row) { return row.time_s && row.time_s->held && has_one_rank(row); }
 
 }  // namespace

@@ -13,13 +13,13 @@ inline constexpr double shared_above = 0.05;
 /// True if other work used the processors while the row was timed: a hypervisor took time
 /// (time_s.stolen), the quota of a cgroup was used up (.throttled), threads waited for a processor
 /// (.waiting) while there was foreign work (.foreign; if unknown, it is assumed), or the only
-/// thread of a row that has nothing to wait for did not run (.own). Never of a row of one rank that
-/// is a held device's time alone (.held).
+/// thread of a row that has nothing to wait for did not run (.own). Never for a row of one rank
+/// whose time is only that of a held device (.held).
 bool was_shared(const Row& row);
 /// True if power or heat held the clock of the row's device down while it was timed
 /// (device_state.throttled_s).
 bool was_throttled(const Row& row);
-/// True if either kept the time from being that of a quiet machine.
+/// True if the time was shared or throttled.
 bool was_disturbed(const Row& row);
 /// True if threads waited for other threads or ranks of the same job, because the job has more of
 /// them than processors. Without foreign work a repetition gives the same time.
@@ -32,7 +32,7 @@ inline constexpr const char *shared_mark = "!", *throttled_mark = "\u00b0",
 std::string choose_mark(const Row& row);
 /// The more severe mark.
 std::string worse_mark(const std::string& a, const std::string& b);
-/// The mark of a number of which these are known.
+/// The mark of a number with these properties.
 std::string choose_mark(bool shared, bool throttled);
 
 inline constexpr const char* shared_note =

@@ -21,11 +21,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// By identity (device and inode), not by name: links lead to one file under many.
+/// Compares device and inode, not names, because links give one file many names.
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code missing;
   if (fs::exists(a, missing) && fs::exists(b, missing)) return fs::equivalent(a, b, missing);
-  // Absolute first: of a relative name that does not exist, the result would be relative, too.
+  // absolute() first: for a relative name that does not exist, weakly_canonical() would return a
+  // relative one.
   return fs::weakly_canonical(fs::absolute(a), missing) ==
          fs::weakly_canonical(fs::absolute(b), missing);
 }
@@ -44,8 +45,8 @@ bool is_result(const fs::path& file) {
 
 using Takes = std::function<bool(const fs::path&)>;
 
-/// True if `file` is one of the files below `top`, also below its links to folders, that the
-/// command takes.
+/// True if `file` is below `top` (links to folders are followed) and is a file that the command
+/// reads.
 bool is_below(const fs::path& top, const fs::path& file, const Takes& takes) {
   struct stat state {};
   if (::stat(file.c_str(), &state) != 0) return false;
@@ -92,7 +93,7 @@ bool is_input(const fs::path& input, const fs::path& output, const Takes& takes)
 constexpr const char* files_of_run[] = {
     "result.json", "journal.jsonl", "ceilings.json", "nodes.txt",     "pairs.txt",
     "end.txt",     ".lock",         ".held-by",      ".held-by.next", ".space"};
-/// The same of files that may be made again from the others.
+/// Files of a run that can be made again from the others.
 constexpr const char* derived_of_run[] = {"history.json", "junit.xml", "job.sh"};
 constexpr const char* folders_of_run[] = {"log", "against", "confirm"};
 
@@ -138,7 +139,7 @@ void check_no_input(const std::string& flag, const fs::path& output,
 void check_output(const std::string& flag, const fs::path& output,
                   const std::vector<std::string>& inputs) {
   check_no_input(flag, output, inputs);
-  // The result of a run is made of its journal, also once more.
+  // The result of a run may be made again from its journal.
   const auto remakes = [&](const fs::path& run) {
     return output.filename() == "result.json" &&
            std::any_of(inputs.begin(), inputs.end(), [&](const std::string& name) {

@@ -19,13 +19,14 @@ void check_output(const std::string& flag, const std::filesystem::path& output,
 void check_no_input(const std::string& flag, const std::filesystem::path& output,
                     const std::vector<std::string>& inputs);
 
-/// InputError if `output` is one of the files that the values of flags name: files, folders of data
-/// (whose results are not data) and patterns; other values name nothing that is there.
+/// InputError if `output` is one of the files that values of flags name: files, patterns, and
+/// folders of data (whose result files are not data). Values that name nothing existing are
+/// ignored.
 void check_output_beside_data(const std::string& flag, const std::filesystem::path& output,
                               const std::vector<std::string>& values);
 
-/// InputError if a run in `folder` would overwrite one of `inputs` (others than files are passed
-/// over) by a file of its own, like ceilings.json or log/..., or write one through a link.
+/// InputError if a run in `folder` would overwrite one of `inputs` (only files are checked) by its
+/// own files, like ceilings.json or log/..., or would write through a link.
 void check_run_folder(const std::filesystem::path& folder, const std::vector<std::string>& inputs);
 
 /// InputError if two of the outputs (pairs of a flag and its file) are the same file.

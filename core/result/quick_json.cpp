@@ -18,7 +18,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// False where a key is given twice: what that means is for the slow parser to say.
+/// False if a key is given twice; the slow parser reports that.
 bool convert(const dom::element& element, json& into);
 
 bool convert_object(const dom::object& object, json& into) {
@@ -42,7 +42,7 @@ bool convert_list(const dom::array& list, json& into) {
   return true;
 }
 
-/// nlohmann's integers are unsigned wherever they have no sign.
+/// nlohmann stores integers without a sign as unsigned.
 json integer(std::int64_t value) {
   if (value < 0) return value;
   return static_cast<std::uint64_t>(value);
@@ -79,7 +79,7 @@ bool convert(const dom::element& element, json& into) {
 }  // namespace
 
 std::optional<json> quick_json(std::string_view text) {
-  // Its buffers are used again: making them takes longer than parsing a row.
+  // Reused, because allocating its buffers takes longer than parsing a row.
   thread_local dom::parser parser;
   dom::element root;
   if (parser.parse(text.data(), text.size()).get(root) != simdjson::SUCCESS) return std::nullopt;

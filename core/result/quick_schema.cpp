@@ -13,7 +13,7 @@ namespace assay {
 
 using nlohmann::json;
 
-/// One place of the schema: the keywords that it has, the others as if they always held.
+/// One place of the schema. A keyword that it lacks has a value that accepts everything.
 struct QuickSchema::Node {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
@@ -22,8 +22,8 @@ struct QuickSchema::Node {
   std::optional<json> choices;        ///< of const and enum: a list
   std::vector<std::string> required;  ///< sorted, as the members of an object are
   std::vector<std::pair<std::string, const Node*>> properties;  ///< sorted
-  const Node* others = nullptr;  ///< of members that properties does not name
-  bool closed = false;           ///< there are no such members
+  const Node* others = nullptr;  ///< schema of members that properties does not name
+  bool closed = false;           ///< such members are refused
   const Node* items = nullptr;
   double minimum = -infinity, maximum = infinity;
   double above = -infinity, below = infinity;  ///< exclusiveMinimum, exclusiveMaximum
@@ -37,7 +37,7 @@ namespace {
 
 unsigned type_bit(json::value_t type) { return 1U << static_cast<unsigned>(type); }
 
-/// 0: no type's name.
+/// 0 for an unknown name of a type.
 unsigned type_bits(const std::string& name) {
   using T = json::value_t;
   constexpr auto integer = [] {
@@ -53,12 +53,12 @@ unsigned type_bits(const std::string& name) {
   return 0;
 }
 
-/// Values that are equal in one way alone; numbers are not (1 and 1.0).
+/// True for values with only one form; numbers have several (1 and 1.0).
 bool is_plain_choice(const json& value) {
   return value.is_null() || value.is_boolean() || value.is_string();
 }
 
-struct Unknown {};  // a keyword, or a use of one
+struct Unknown {};  // an unsupported keyword, or an unsupported use of one
 
 void need_known(bool known) {
   if (!known) throw Unknown();
@@ -76,12 +76,12 @@ class QuickSchema::Compiler {
       need_known(reference->is_string());
       const std::string place = *reference;
       need_known(place.starts_with("#/"));
-      return node(schema_.at(json::json_pointer(place.substr(1))));  // fields beside it are void
+      return node(schema_.at(json::json_pointer(place.substr(1))));  // fields beside it are ignored
     }
     const auto [known, fresh] = by_source_.try_emplace(&text, nullptr);
     if (!fresh) return known->second;
     Node& added = nodes_.emplace_back();
-    known->second = &added;  // before the parts: one of them may refer to the whole
+    known->second = &added;  // before the parts, which may refer to the whole
     for (const auto& [keyword, value] : text.items()) take(added, keyword, value);
     need_known(added.condition != nullptr || (added.then == nullptr && added.otherwise == nullptr));
     return &added;
@@ -119,7 +119,7 @@ class QuickSchema::Compiler {
     }
   }
 
-  /// Keywords without parts that are schemas.
+  /// Keywords whose values contain no schemas.
   static bool of_values(Node& into, const std::string& keyword, const json& value) {
     if (keyword == "type") {
       into.types = 0;
@@ -129,7 +129,7 @@ class QuickSchema::Compiler {
         into.types |= bits;
       }
     } else if (keyword == "const" || keyword == "enum") {
-      need_known(!into.choices);  // both at one place
+      need_known(!into.choices);  // not both at one place
       into.choices = keyword == "enum" ? value : json::array({value});
       need_known(std::all_of(into.choices->begin(), into.choices->end(), is_plain_choice));
     } else if (keyword == "minLength") {
@@ -177,10 +177,10 @@ std::optional<QuickSchema> QuickSchema::compile(const json& schema) {
     QuickSchema compiled;
     compiled.root_ = compiler.node(schema);
     compiled.nodes_ = std::make_shared<const std::deque<Node>>(std::move(compiler.nodes_));
-    return compiled;  // moving a deque moves none of its nodes
+    return compiled;  // moving a deque does not move its nodes
   } catch (const Unknown&) {
     return std::nullopt;
-  } catch (const json::exception&) {  // no schema at all: valijson says what is wrong
+  } catch (const json::exception&) {  // an invalid schema; valijson reports what is wrong
     return std::nullopt;
   }
 }
@@ -204,7 +204,7 @@ bool QuickSchema::holds(const Node& node, const json& value) {
         number >= node.below)
       return false;
   } else if (node.not_empty && value.is_string()) {
-    // A byte that begins a character: what is no UTF-8 may have none.
+    // Counts bytes that begin a character; an invalid UTF-8 text may have none.
     const std::string& text = value.get_ref<const std::string&>();
     if (std::all_of(text.begin(), text.end(),
                     [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }))
@@ -221,7 +221,7 @@ bool QuickSchema::holds(const Node& node, const json& value) {
 bool QuickSchema::holds_of_object(const Node& node, const json& value) {
   const json::object_t& members = value.get_ref<const json::object_t&>();
   if (members.size() < node.least_members || members.size() > node.most_members) return false;
-  // All three are sorted alike: one pass.
+  // All three lists have the same order, so one pass suffices.
   auto required = node.required.begin();
   auto property = node.properties.begin();
   for (const auto& [name, inner] : members) {

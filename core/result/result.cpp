@@ -33,14 +33,15 @@ json setting(const std::string& text) {
   return number && std::to_string(*number) == text ? json(*number) : json(text);
 }
 
-/// The problem is one of them where the row's is an operation of it, whose descriptor is another.
+/// The parameters of a row. The problem is one of them only if the row is about an operation of the
+/// problem, which has another descriptor.
 std::map<std::string, json> parameters(const Case& benchmark_case, const Problem* problem,
                                        int ranks, int nodes) {
   std::map<std::string, json> all;
   for (const auto& [name, value] : benchmark_case.settings)
     if (name != "problem" || (problem != nullptr && value != problem->canonical()))
       all[name] = setting(value);
-  // A case may name its own (imposed nodes).
+  // A case may set its own values (imposed nodes).
   all.emplace("ranks", ranks);
   all.emplace("nodes", nodes);
   return all;
@@ -100,7 +101,7 @@ RowVerification make_verification(const Verification& verification) {
   row_verification.max_error = finite(verification.max_error);
   row_verification.norm_error = finite(verification.norm_error);
   row_verification.bound = finite(verification.bound);
-  // Errors beside a bound of 0 were not held against it: there is none.
+  // If there are errors and the bound is 0, no bound was applied.
   if (verification.norm_bound != 0 || !(verification.norm_error > 0))
     row_verification.norm_bound = finite(verification.norm_bound);
   row_verification.error_over_bound = finite(verification.error_over_bound);
@@ -137,7 +138,7 @@ RowTime make_time(const Timing& timing, const Summary& summary) {
   time.own = timing.contention.own;
   time.slowest_rank = timing.slowest_rank;
   if (!timing.rank_medians.empty()) {
-    // Each of the common samples is the slowest rank's.
+    // Each common sample is the time of the slowest rank.
     time.rank_medians_s = timing.rank_medians;
     time.slowest_host = timing.slowest_host;
     time.barrier_skew_s = finite(timing.skew_s);
@@ -160,8 +161,8 @@ OptionalNumbers make_rates(const Outcome& outcome, double median) {
   OptionalNumbers rates;
   if (!(median > 0)) return rates;  // below the clock's resolution there is no rate
   for (const auto& [name, amount] : outcome.work) rates[name] = finite(amount / median);
-  // Winograd and FFT do fewer operations than the direct sum that everybody quotes: an efficiency
-  // above 100 % explains itself.
+  // Winograd and FFT do fewer operations than the direct sum, whose rate is customary. The
+  // algorithmic rate explains efficiencies above 100 %.
   const auto direct = outcome.work.find("flops_per_s");
   if (direct == outcome.work.end()) return rates;
   if (outcome.execution->algorithmic_flops > 0)
@@ -183,18 +184,18 @@ void set_energy(Row& row, const Energy& energy) {
   row.energy_reason.clear();
 }
 
-/// Sets what a row has that is ok.
+/// Sets the numbers of a row that is ok.
 void set_numbers(Row& row, const Outcome& outcome) {
   const Timing& timing = *outcome.timing;
   const Summary summary = summarize(timing.samples);
   row.samples_s = timing.samples;
   row.time_s = make_time(timing, summary);
-  // The part of the communication that the computation does not hide. Like the samples it is of
-  // timed runs alone and of the slowest rank of each; a computation's length is every rank's.
+  // The part of the communication that the computation does not hide. Like the samples, it covers
+  // only timed runs, each on its slowest rank; the computation is equally long on all ranks.
   if (row.execution->compute_s)
     row.execution->exposed_s = summary.median - *row.execution->compute_s;
   row.rates = make_rates(outcome, summary.median);
-  // A quality that is not finite means a computation that diverged; verification refuses it before.
+  // A quality is finite here, because verification refuses a computation that diverged.
   for (const auto& [name, metric] : outcome.metrics)
     row.metrics[name] = {finite(metric.value), metric.unit, metric.better};
   row.epochs = outcome.series;
@@ -292,14 +293,14 @@ Row make_row(const std::string& benchmark, const Case& benchmark_case, const Pro
   if (row.is_ok())
     set_numbers(row, outcome);
   else if (row.execution)
-    row.execution->kernels_s.reset();  // a time, too
+    row.execution->kernels_s.reset();  // it is also a time
   return row;
 }
 
 RunHeader make_header(const std::string& id, const std::string& suite, const std::string& command,
                       std::uint64_t seed, const std::string& started) {
   RunHeader header;
-  // A standalone program's run has no name of its own.
+  // The run of a standalone program has no name.
   header.id = id.empty() ? fmt::format("{}-{}", started, ::getpid()) : id;
   header.suite = suite;
   header.command = command;
@@ -319,10 +320,9 @@ std::string human_metric(const RowMetric& metric) {
 }
 
 ExitCode exit_code(const std::vector<Row>& rows) {
-  if (rows.empty())
-    return ExitCode::incomparable;  // rows are missing: nothing was shown, so nothing is in order
-  // A later attempt at the same launch of a case makes good a crash or a timeout, but never what is
-  // final.
+  if (rows.empty()) return ExitCode::incomparable;  // without rows nothing was shown
+  // A later attempt at the same launch of a case replaces a crash or a timeout, but never a final
+  // row.
   std::map<std::pair<std::string, std::int64_t>, std::int64_t> latest;
   for (const Row& row : rows) {
     std::int64_t& attempt = latest.try_emplace({row.id, row.launch}, row.attempt).first->second;
@@ -338,20 +338,20 @@ ExitCode exit_code(const std::vector<Row>& rows) {
     } else if (row.attempt == latest.at({row.id, row.launch})) {
       const bool tolerated = row.is_ok() || (row.status == "unsupported" && !row.required);
       if (!tolerated) code = find_gravest(code, ExitCode::failed);
-      // Runs of a burn-in that differ are no property of the machine that excuses a row.
+      // Differing runs of a burn-in are not excused, unlike missing features of the machine.
       if (row.burn && row.burn->faulty + row.burn->undecided > 0)
         code = find_gravest(code, ExitCode::incomparable);
     }
   }
   if (!list_lost_ids(rows).empty()) code = find_gravest(code, ExitCode::incomparable);
-  // Every row may be excused, and still nothing was shown.
+  // If every row is excused, nothing was shown.
   return measured ? code : find_gravest(code, ExitCode::incomparable);
 }
 
 std::set<std::string> list_lost_ids(const std::vector<Row>& rows) {
   std::map<std::pair<std::string, std::int64_t>, std::pair<std::int64_t, std::string>> latest;
   for (const Row& row : rows) {
-    // A row that ran and could not be decided had its backend.
+    // A row that ran, but could not be decided, had its backend.
     if (row.status == "unsupported" && row.verification) continue;
     auto& [attempt, status] = latest[{row.id, row.launch}];
     if (status.empty() || row.attempt >= attempt)

@@ -24,7 +24,7 @@ void refuse_row(const std::string& file, std::size_t index, const std::string& w
 
 namespace {
 
-/// The open parts of a schema may hold anything: a number where others need a text.
+/// The open parts of a schema may hold values of a wrong type, such as a number instead of a text.
 template <class Check>
 void of_right_kinds(const std::string& where, const Check& check) {
   try {

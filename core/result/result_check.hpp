@@ -24,8 +24,8 @@ inline constexpr double ceiling_exceeded_above = 0.03;
 void check_row(const nlohmann::json& row, std::size_t index, const nlohmann::json& result,
                const std::string& file);
 
-/// Checks what belongs to no row: the rows of the ceilings that the run has measured
-/// (/run/bracket). InputError as in check_row().
+/// Checks the rows of the run's ceilings (/run/bracket), which belong to no row. InputError as in
+/// check_row().
 void check_run(const nlohmann::json& result, const std::string& file);
 
 /// Checks all rows of a result together: no two have the same id, environment, launch and attempt,

@@ -8,7 +8,7 @@ using nlohmann::json;
 
 static void visit_fields(SameAs<RowProblem> auto& problem, auto& fields) {
   fields.always("descriptor", problem.descriptor);
-  if (problem.amounts)  // those of a problem are reported, where they are unknown, too
+  if (problem.amounts)  // a problem's amounts are reported even if unknown
     fields.nullable("flops", problem.flops, "bytes", problem.bytes);
   else
     fields.optional("flops", problem.flops, "bytes", problem.bytes);
@@ -143,7 +143,7 @@ static void visit_measured(SameAs<Row> auto& row, auto& fields) {
   fields.nullable("executed", row.execution, "verification", row.verification);
   fields.always("setup_s", row.setup_s);
 }
-/// The same, which rows of a bracket do not have either.
+/// Fields that neither published rows nor rows of a bracket need.
 static void visit_judged(SameAs<Row> auto& row, auto& fields) {
   fields.always("samples_s", row.samples_s, "required", row.required);
   fields.nullable("ceiling", row.ceiling, "ceiling_reason", row.ceiling_reason, "energy_j",

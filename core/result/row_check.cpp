@@ -21,8 +21,8 @@ using nlohmann::json;
 
 namespace {
 
-/// An amount of work that is the product of other fields of the problem. Files of the versions
-/// before /problem/amounts have the fields alone; in later ones they must agree.
+/// An amount of work that is the product of other fields of the problem. Files older than
+/// /problem/amounts have only the fields; in newer files both must agree.
 struct AmountOfFields {
   const char* rate;
   std::array<const char*, 2> fields;
@@ -43,7 +43,7 @@ class RowCheck {
   RowCheck(const json& row, const std::string& where, int statistics)
       : row_(row), where_(where), statistics_(statistics) {}
 
-  /// All that follows from the row alone.
+  /// Checks everything that depends on the row alone.
   void alone() const {
     times();
     rates();
@@ -65,15 +65,16 @@ class RowCheck {
     formula::check_formulas(row_, where_);
   }
 
-  /// The larger of the least times that peak and bandwidth allow, over the median. `brackets`: of
-  /// the run, or nullptr.
+  /// Checks the ceiling: the larger of the least times that peak and bandwidth allow, over the
+  /// median. `brackets`: of the run, or nullptr.
   void ceiling(const json* brackets) const;
 
  private:
   [[noreturn]] void refuse(const std::string& what) const { throw InputError(where_ + what); }
 
   static bool near(double a, double b) {
-    // Written with all digits and recomputed alike: more than rounding is another number.
+    // Numbers are written with all digits and recomputed in the same way, so only rounding may
+    // differ.
     return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b));
   }
 
@@ -99,8 +100,8 @@ class RowCheck {
       plausible(time, *least, *most);
   }
 
-  /// Each sample is the slowest rank's, so its median is at least any rank's own, whatever version
-  /// the other statistics have.
+  /// Each sample is the time of the slowest rank, so the median is at least the median of any rank,
+  /// for all versions of the statistics.
   void of_ranks(const json& time) const {
     const json own = time.value("rank_medians_s", json::array());
     const double median = time.at("median");
@@ -142,8 +143,8 @@ class RowCheck {
     expect("/time_s/ci95/1", interval.at(1), now.ci95->high, "the interval of samples_s");
   }
 
-  /// Statistics of another version: whatever the estimators are, a location lies among the samples
-  /// and a deviation is no larger than their range.
+  /// Checks statistics of another version: for any estimator, a location is within the range of the
+  /// samples, and a deviation is at most this range.
   void plausible(const json& time, double least, double most) const {
     const auto within = [&](const char* name, double low, double high) {
       const double slack = 1e-9 * high, value = time.at(name);
@@ -195,7 +196,8 @@ class RowCheck {
   void check_bracket(const char* rate, const char* amount, const json& ceiling,
                      const json& brackets) const;
 
-  /// The problem declares its rates: each is its amount over the median, and there are no others.
+  /// If the problem declares its amounts, each rate is its amount over the median, and there are no
+  /// other rates.
   void rates_of_amounts(const json& amounts) const {
     for (const auto& [name, value] : row_.at("rates").items())
       if (name != "algorithmic_flops_per_s" && !amounts.contains(name))
@@ -216,7 +218,7 @@ class RowCheck {
       rate(known.rate, multiply_fields(known), known.text() + " over the median");
   }
 
-  /// Null where the problem lacks one of the fields.
+  /// The product of the fields; null if the problem lacks one of them.
   json multiply_fields(const AmountOfFields& amount) const {
     double product = 1;
     for (const char* field : amount.fields) {
@@ -228,8 +230,8 @@ class RowCheck {
     return product;
   }
 
-  /// Checks what must hold for errors that passed. `bound` is that of the element with the largest
-  /// error/bound, not of the one with the largest error: another element may err by more.
+  /// Checks what must hold for errors that passed. `bound` belongs to the element with the largest
+  /// error/bound; another element may have a larger error.
   void verification() const {
     const json& all = row_.at("verification");
     const auto number = [&](const char* name) -> std::optional<double> {
@@ -252,9 +254,10 @@ class RowCheck {
                  bound = all.at("bound");
     if (norm_error == 0)  // no norm test was made, or there is no error at all
       at_most("max_error", bound, "bound");
-    else if (checked)  // the 2-norm holds the largest error; both are relative to the reference
+    else if (checked)  // the 2-norm bounds the largest error; both are relative
       at_most("max_error", norm_error * std::sqrt(*checked), "norm_error and checked");
-    // Each number is that of the worst of several ranks, so they need not be of one element.
+    // With several ranks, each number is the worst of all ranks, so they need not belong to one
+    // element.
     const bool alone = row_.at("parameters").value("ranks", json(1)) == 1;
     if (const double least = part.value_or(0) * bound;
         alone && max_error < least && !near(max_error, least))
@@ -283,7 +286,7 @@ class RowCheck {
              "/time_s/median less /executed/compute_s");
   }
 
-  /// Epochs follow each other, in time, too, and the last one has what the metrics have.
+  /// Epochs have successive numbers and ascending times, and the last one agrees with the metrics.
   void epochs() const {
     const json all = row_.value("epochs", json::array());
     if (all.empty()) return;
@@ -299,7 +302,7 @@ class RowCheck {
                         i, now["seconds"].dump(), before["seconds"].dump()));
     }
     const json metrics = row_.value("metrics", json::object());
-    std::string time;  // of one that has reached its target
+    std::string time;  // the metric of a training that reached its target
     for (const auto& [name, value] : metrics.items())
       if (name.starts_with("time_to_")) time = name;
     for (const auto& [name, value] : all.back().items()) {
@@ -369,8 +372,8 @@ void RowCheck::ceiling(const json* brackets) const {
   }
 }
 
-/// A rate of a ceiling is the best sample of a row of its brackets, which is one rank's, as often
-/// as ranks share the problem.
+/// A rate of a ceiling is the best sample of a row of its brackets (measured by one rank), times
+/// the number of ranks that share the problem.
 void RowCheck::check_bracket(const char* rate, const char* amount, const json& ceiling,
                              const json& brackets) const {
   if (!ceiling.at(rate).is_number()) return;

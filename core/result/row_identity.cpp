@@ -22,7 +22,7 @@ bool is_digits(const std::string& text) {
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// True if `text` stands in `id` at `at` and a part of the id ends there.
+/// True if `id` has `text` at `at`, and a part of the id ends after it.
 bool part_at(const std::string& id, std::size_t at, const std::string& text) {
   return id.compare(at, text.size(), text) == 0 &&
          (at + text.size() == id.size() || id[at + text.size()] == '/');
@@ -59,12 +59,12 @@ class Identity {
     return value.is_string() ? value.get<std::string>() : value.dump();
   }
 
-  /// The form says where the value of each parameter stands: the id is followed value by value, so
-  /// that what differs is refused by its name.
+  /// The form gives the position of each parameter's value. The id is checked value by value, so
+  /// that the message names the parameter that differs.
   void by_form(const std::string& form) const {
     if (!form.starts_with(benchmark_ + "/") && form != benchmark_) refuse_form(form);
     std::size_t at = 0;
-    std::vector<std::string> named{"ranks", "nodes"};  // of a benchmark without them, which has one
+    std::vector<std::string> named{"ranks", "nodes"};  // a benchmark without them has one of each
     for (std::size_t i = 0; i < form.size();) {
       const std::size_t open = std::min(form.find_first_of("{[", i), form.size());
       const std::string before = form.substr(i, open - i);
@@ -82,8 +82,7 @@ class Identity {
       if (std::find(named.begin(), named.end(), name) == named.end())
         refuse(fmt::format("/parameters/{}: found {}, expected a parameter of /id_form.", name,
                            value.dump()));
-    // A benchmark of one process, unless each of several ranks had a problem of its own (a
-    // ceiling).
+    // False if each of several ranks had its own problem (a ceiling).
     const bool one_process = row_.at("problem").value("shared_by", json()) != 1;
     for (const char* name : {"ranks", "nodes"})
       if (one_process && form.find(fmt::format("{{{}}}", name)) == std::string::npos &&
@@ -102,7 +101,7 @@ class Identity {
                        json(id_.substr(0, at)).dump()));
   }
 
-  /// "threads": its value stands at `at`.
+  /// "{threads}": checks that the id has its value at `at`.
   std::string value(const std::string& name, std::size_t& at) const {
     const bool is_problem = name == "problem" && !is_operation();
     const std::string text = is_problem ? descriptor_ : parameter(name).value_or("");
@@ -111,8 +110,9 @@ class Identity {
     return name;
   }
 
-  /// The row is of one operation of the id's problem, which is then a parameter: another parameter
-  /// names the operation ("moments"), with which the descriptor begins ("moments:n10001d250").
+  /// True if the row is about one operation of the id's problem. The problem is then a parameter,
+  /// and another parameter names the operation ("moments"), with which the descriptor begins
+  /// ("moments:n10001d250").
   bool is_operation() const {
     const std::string operation = descriptor_.substr(0, descriptor_.find(':'));
     const json& all = row_.at("parameters");
@@ -121,7 +121,8 @@ class Identity {
                        [&](const json& value) { return value == operation; });
   }
 
-  /// "/layout=any": "/layout=nhwc" stands at `at`, or nothing of layout at this value.
+  /// "[/layout=any]": checks that the id has "/layout=nhwc" at `at`, or omits the layout if it is
+  /// "any".
   std::string optional(const std::string& inside, std::size_t& at) const {
     const std::size_t equals = inside.find('=');
     const std::string name = inside.substr(std::min<std::size_t>(inside.size(), 1), equals - 1);
@@ -133,7 +134,7 @@ class Identity {
     }
     if (!part_at(id_, at, there + text)) refuse_parameter(name);
     at += there.size() + text.size();
-    // A value may hold slashes: "scale=1" is not what stands in "/scale=1/16".
+    // A value may contain slashes: "scale=1" must not match "/scale=1/16".
     if (at < id_.size() &&
         id_.substr(at, id_.find('/', at + 1) - at).find('=') == std::string::npos)
       refuse_parameter(name);
@@ -176,19 +177,19 @@ class Identity {
     if (problem.contains("ranks") && parameter("ranks"))
       expect("ranks", row_.at("parameters").at(is_grouped() ? "groups" : "ranks"),
              "/parameters/ranks, or groups");
-    // A descriptor of digits alone is a size in bytes.
+    // A descriptor with only digits is a size in bytes.
     if (is_digits(descriptor_) && problem.contains("bytes"))
       expect("bytes", json::parse(descriptor_), "the descriptor");
   }
 
-  /// True if groups of ranks do the problem, each by itself.
+  /// True if each of several groups of ranks solves the whole problem.
   bool is_grouped() const {
     const json& parameters = row_.at("parameters");
     return parameters.contains("groups") && parameters.at("groups").is_number() &&
            parameters.at("groups") != 0;
   }
 
-  /// "mb16ic64": mb is 16, ic is 64, where the problem has members of these names.
+  /// Checks members of the problem against the descriptor: for "mb16ic64", mb is 16 and ic is 64.
   void extents() const {
     for (std::size_t at = 0; at < descriptor_.size();) {
       const auto run = [&](auto belongs) {
@@ -204,7 +205,7 @@ class Identity {
         at = std::min(descriptor_.find_first_not_of("0123456789.e+-", from), descriptor_.size());
         continue;  // "alpha0.5" is not a count
       }
-      // Longer ones are no count that a double holds.
+      // A double cannot hold longer counts.
       if (name.empty() || digits.empty() || digits.size() > 15) continue;
       if (row_.at("problem").contains(name))
         expect(name.c_str(), std::stoll(digits), "the descriptor");
@@ -232,7 +233,7 @@ void check_identity(const json& row, const std::string& where) { Identity(row, w
 void check_allocator(const json& row, const json& environment, const std::string& where) {
   const json allocator = row.at("parameters").value("allocator", json("system"));
   static const json::json_pointer place("/software/libraries/allocator/name");
-  // A program that loads no allocator tells of none.
+  // A program that never loads allocators records none.
   if (allocator == "system" && !environment.contains(place)) return;
   const json loaded = environment.contains(place) ? environment.at(place) : json();
   if (allocator != loaded)

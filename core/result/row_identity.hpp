@@ -16,8 +16,8 @@ void check_identity(const nlohmann::json& row, const std::string& where);
 void check_allocator(const nlohmann::json& row, const nlohmann::json& environment,
                      const std::string& where);
 
-/// Checks that the parameters of `row` equal those of `first`, the first row with its id, but for
-/// those of the system that its id always leaves out ([/name]). InputError as above.
+/// Checks that the parameters of `row` equal those of `first`, the first row with its id, except
+/// parameters of the system that the id always omits ([/name]). InputError as above.
 void check_equal_parameters(const nlohmann::json& row, const nlohmann::json& first,
                             const std::string& where);
 

@@ -101,7 +101,7 @@ class Scanner {
     return c == ']' && !wants_value_;
   }
 
-  /// A byte of the members beside the rows; it is in the head already.
+  /// Handles a byte of the members beside the rows, which is already in the head.
   bool member(char c) {
     if (in_string_) {
       if (escaped_) {

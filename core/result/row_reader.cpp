@@ -36,7 +36,7 @@ class RowReader {
         rows_(index.rows.size()),
         kept_(index.rows.size()) {}
 
-  /// False: a row is not good.
+  /// False if a row is invalid.
   bool read(std::size_t threads) {
     std::vector<std::size_t> parts;  // the first row of each, and the end
     for (std::size_t i = 0; i < rows_.size(); ++i)
@@ -97,7 +97,7 @@ class RowReader {
   std::vector<char> kept_;
 };
 
-/// Nothing where the file cannot be read in parts, or is not good.
+/// Nothing if the file cannot be read in parts, or is invalid.
 std::optional<RunResult> read_in_parts(const fs::path& file, const KeepRow& keep,
                                        std::size_t threads) {
   std::error_code missing;
@@ -107,7 +107,7 @@ std::optional<RunResult> read_in_parts(const fs::path& file, const KeepRow& keep
   if (!index) return std::nullopt;
   try {
     json head = parse_json(index->head);
-    // Any other list: a member of an equal name stands beside the one that was found.
+    // Any other list means that a second member has the same name.
     if (head.at("rows") != json::array({0})) return std::nullopt;
     head["rows"] = json::array();
     if (!schema_errors(head, "result", "").empty()) return std::nullopt;

@@ -21,7 +21,7 @@ using KeepRow = std::function<bool(Row& row, std::string_view text, const RunRes
 RunResult read_result_rows(const std::filesystem::path& file, const KeepRow& keep,
                            std::size_t threads);
 
-/// A result without its rows, unchecked, which is enough to know it by; other files are read as by
+/// A result without its rows, unchecked, which is enough to identify it. Other files are read as by
 /// read_json().
 nlohmann::json read_head(const std::filesystem::path& file);
 

@@ -12,12 +12,12 @@ using nlohmann::json;
 
 namespace {
 
-/// Finds members of an object by its text, which is valid JSON.
+/// Finds members of an object in its text, which must be valid JSON.
 class MemberFinder {
  public:
   explicit MemberFinder(std::string_view text) : text_(text) {}
 
-  /// The value of a member. Nothing where there is none, or a name is written with escapes.
+  /// The value of a member. Nothing if there is none, or if a name is written with escapes.
   std::optional<std::string_view> find(std::string_view name) {
     at_ = 0;
     skip_to('{');
@@ -48,7 +48,7 @@ class MemberFinder {
     return text_.substr(start, at_ - start);
   }
 
-  /// A number or a word ends before what follows it, all else with its last byte.
+  /// A number or a word ends before the next token; any other value ends with its own last byte.
   void skip_value() {
     if (text_[at_] == '"') {
       skipped_string();
@@ -72,7 +72,7 @@ class MemberFinder {
   std::size_t at_ = 0;
 };
 
-/// Adds to the brackets of a ceiling; whether it has any.
+/// Adds `brackets` to the indices of a ceiling's brackets. True if it has any.
 bool shift_brackets(json& ceiling, std::int64_t brackets) {
   if (!ceiling.is_object() || !ceiling.contains("brackets")) return false;
   for (json& place : ceiling["brackets"]) place = place.get<std::int64_t>() + brackets;

@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// A row as JSON text, with more added to its indices: those of its environment, and of the
-/// brackets of its ceiling. The rest of the text does not change.
+/// A row as JSON text, with larger indices of its environment and of its ceiling's brackets. The
+/// rest of the text does not change.
 std::string shift_numbers(std::string_view row, std::int64_t environments, std::int64_t brackets);
 
 }  // namespace assay

@@ -11,7 +11,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Takes a field out of `fields`; leaves `value` where it is absent or null.
+/// Moves a field out of `fields` into `value`, which does not change if the field is absent or
+/// null.
 template <class Value>
 void take(json& fields, const char* name, Value& value) {
   const auto entry = fields.find(name);
@@ -43,7 +44,7 @@ void write_settings(json& all, const RunSettings& settings) {
   if (!settings.shapes.empty()) all["shapes"] = settings.shapes;
 }
 
-/// `all`: those that were not given are null.
+/// `all`: options that were not given become null.
 void write_timing(json& fields, const RunTiming& timing, bool all) {
   visit_options(timing, [&](const std::string& name, const auto& option) {
     if (option || (all && name != "burn")) fields[name] = or_null(option);  // few runs have one

@@ -43,7 +43,7 @@ void visit_options(Timing& timing, const Use& use, Others&... others) {
   use("burn", timing.burn, others.burn...);
 }
 
-/// A node that was to have rows and has none.
+/// A node that should have rows, but has none.
 struct MissingNode {
   std::string host, reason;
 };

@@ -73,7 +73,7 @@ void from_json(const json& document, RunResult& result) {
       result.rest[name] = value;
 }
 
-/// The place of the part that cannot be read as its type.
+/// The pointer to the part that does not have its type.
 static std::string find_unreadable(const json& result) {
   const auto is_readable = [](const auto& read) {
     try {

@@ -43,15 +43,15 @@ bool describes_system(const std::string& parameter, const Row& row) {
          row.system_parameters->end();
 }
 
-/// True if a parameter of either row may differ where both did the same work: it says how and where
-/// they did it. All other parameters define the work; so does one of which the rows say different
-/// things.
+/// True if a parameter may differ between rows of the same work, because it describes how or where
+/// the work was done. All other parameters define the work, and so does a parameter that only one
+/// of the rows counts as describing the system.
 bool may_differ(const std::string& parameter, const Row& row, const Row& base) {
   return describes_system(parameter, row) && describes_system(parameter, base);
 }
 
-/// The value of a parameter that was not given: one rank on one node, buffers in cache, the whole
-/// problem, for no procurement, images read by the pipeline.
+/// The default of a parameter: one rank on one node, buffers in cache, the whole problem, no
+/// procurement, images read by the pipeline.
 json find_default(const std::string& parameter) {
   if (parameter == "ranks" || parameter == "nodes" || parameter == "scale") return 1;
   if (parameter == "cache") return "hot";
@@ -70,15 +70,15 @@ json parameter(const Row& row, const std::string& name) {
 
 namespace {
 
-/// A procurement prescribes the problem, and leaves the machine free: its figure of merit is of all
-/// of it.
+/// A procurement prescribes the problem, but not the machine: its figure of merit is for the whole
+/// machine.
 bool machine_may_differ(const Row& row, const Row& base) {
   const json conform = parameter(row, "conform");
   return conform != find_default("conform") && conform == parameter(base, "conform");
 }
 
-/// The number of ranks does not define the work where the problem is given as a whole (by its size)
-/// and ranks share it, or where a source gives nodes instead of ranks.
+/// The number of ranks does not define the work if the problem is given as a whole (by its size)
+/// and shared by the ranks, or if a source gives nodes instead of ranks.
 bool ranks_may_differ(const Row& row, const Row& base) {
   return machine_may_differ(row, base) ||
          (row.problem.rest.contains("size") && base.problem.rest.contains("size")) ||
@@ -91,7 +91,7 @@ std::string within_list(const std::string& name) { return name.substr(name.find(
 
 namespace {
 
-/// True if a list gives the row's problem the name by which the other row knows it.
+/// True if a list gives the row's problem the name that the other row uses.
 bool is_named(const Row& row, const Row& base) {
   return std::any_of(row.names.begin(), row.names.end(), [&](const std::string& name) {
     return within_list(name) == base.problem.descriptor;
@@ -133,8 +133,8 @@ std::string difference(const Row& row, const Row& base) {
         !(name == "nodes" && machine_may_differ(row, base)) &&
         std::find(left.begin(), left.end(), name) == left.end())
       return text(name, parameter(row, name), parameter(base, name));
-  // Rates and efficiencies are comparable only where the work is counted alike and the batches are
-  // equal.
+  // Rates and efficiencies are comparable only if the work is counted in the same way and the
+  // batches are equal.
   const auto shape = [](const Row& side, const char* key) {
     const auto extent = side.problem.rest.find(key);
     return extent == side.problem.rest.end() ? json() : *extent;

@@ -1,7 +1,7 @@
 #include "core/result/schema.hpp"
 
-// With the sanitizers g++ 12 takes valijson's std::regex for uninitialised (GCC bug 105562). No
-// schema has a "pattern": std::regex recurses for each letter.
+// With sanitizers, g++ 12 warns that valijson's std::regex is uninitialised (GCC bug 105562). No
+// schema has a "pattern", because std::regex recurses for each letter.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -31,9 +31,9 @@
 #include "core/base/text.hpp"
 #include "core/result/quick_schema.hpp"
 
-// valijson decides whether a document is valid, unless the quick check has found that it is; what
-// is below its call only puts the verdict into words, by asking valijson again about single
-// keywords of the schema's node that governs the place.
+// valijson decides whether a document is valid, unless the quick check has accepted it. The code
+// after its call only explains the verdict, by asking valijson about single keywords of the
+// schema's node that applies to the place.
 
 namespace assay {
 namespace {
@@ -59,7 +59,7 @@ void compile(const json& text, valijson::Schema& into) {
   parser.populateSchema(NlohmannJsonAdapter(text), into);
 }
 
-/// Removes what refuses fields that a schema does not name.
+/// Makes a schema accept fields that it does not name.
 void open_objects(json& schema) {
   if (schema.is_object() && schema.value("additionalProperties", json()) == false)
     schema.erase("additionalProperties");
@@ -105,8 +105,8 @@ const Schema& schema_named(const std::string& name, const std::string& definitio
   return added;
 }
 
-/// A node of the schema that governs a place in the document, and why, where it applies under a
-/// condition.
+/// A node of the schema that applies to a place in the document and, if it applies under a
+/// condition, why.
 struct Rule {
   const json* node;
   std::string why;
@@ -160,8 +160,8 @@ class Explainer {
     return validator.validate(compiled, NlohmannJsonAdapter(value), nullptr);
   }
 
-  /// All nodes that `node` puts on `value`: itself, what it refers to, and the branch of its
-  /// condition that applies.
+  /// All nodes that apply to `value` through `node`: itself, its reference, and the applicable
+  /// branch of its condition.
   void apply(const json& node, const json& value, const std::string& why,
              std::vector<Rule>& rules) const {
     if (!node.is_object()) return;
@@ -281,7 +281,7 @@ class Explainer {
   const json& document_;
 };
 
-/// A document of a later version is not wrong, only too new: nothing else about it is worth saying.
+/// A document of a later version is only too new; its other violations are not reported.
 std::string too_new(const json& document, const json& schema) {
   if (!schema.contains(name_in_schema) || !document.is_object() || !document.contains("schema") ||
       !document["schema"].is_string())
@@ -308,7 +308,7 @@ SchemaVersion schema_version(const std::string& name) {
 }
 
 bool may_have_new_fields(const json& document, const std::string& schema_name) {
-  // Other files tell a command what to do: a field that it does not know must not be passed over.
+  // Other files instruct a command, which must not ignore an unknown field.
   if (schema_name != "result" || !document.is_object()) return false;
   const auto its = document.find("schema");
   if (its == document.end() || !its->is_string()) return false;
@@ -352,7 +352,7 @@ std::vector<std::string> schema_errors(const json& document, const std::string& 
           fmt::format("{} at {}: {}", shown_as, fmt::join(error.context, ""), error.description));
       break;
     }
-  // The kind of file being wrong explains all the rest.
+  // A wrong kind of file explains all other errors.
   const auto kind = std::find_if(errors.begin(), errors.end(), [&](const std::string& error) {
     return error.starts_with(shown_as + " at /schema: ");
   });

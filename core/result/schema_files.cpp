@@ -30,7 +30,7 @@ std::string place(const std::string& text, std::size_t byte) {
                      start == std::string::npos ? at + 1 : at - start);
 }
 
-/// nlohmann's words without its prefix: "[json.exception.parse_error.101] parse error at line 1,
+/// nlohmann's message without its prefix: "[json.exception.parse_error.101] parse error at line 1,
 /// column 6: …".
 std::string join_words(const std::string& what) {
   std::string words = what.substr(what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
@@ -69,7 +69,7 @@ class DocumentMaker {
   }
 
  private:
-  /// The place of the next value. A list that grows moves its elements, but none of them is open.
+  /// The place of the next value. A growing list moves its elements, but only closed ones.
   json& place() {
     if (open_.empty()) return document_;
     return open_.back()->is_object() ? *member_ : open_.back()->emplace_back();
@@ -112,8 +112,8 @@ void check_finite(const json& value, const std::string& pointer) {
 /// One line a top-level member, and one for each object of a top-level list, so that two files can
 /// be compared by line.
 std::string file_text(const json& document) {
-  // Texts come from drivers and file names too: what is not UTF-8 is replaced instead of losing the
-  // file.
+  // Texts may come from drivers and file names. Bytes that are not UTF-8 are replaced, so that the
+  // file is not lost.
   const auto dump = [](const json& value) {
     return value.dump(-1, ' ', false, json::error_handler_t::replace);
   };
@@ -152,7 +152,7 @@ json read_json(const fs::path& file) {
                   [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }))
     throw InputError(fmt::format("{}: is empty (line 1, column 1). A JSON document was expected.",
                                  file.string()));
-  // The parser takes a NUL for the end of its input, and would pass over what follows.
+  // The parser takes a NUL for the end of its input, and would ignore the rest.
   if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
     throw wrong(nul, "it holds a NUL byte");
   try {
@@ -164,7 +164,7 @@ json read_json(const fs::path& file) {
     std::string words = join_words(error.what());
     if (words.find("ill-formed UTF-8") != std::string::npos)
       words = "text that is not UTF-8; " + words;
-    // C and Python write such numbers; the longest name first.
+    // Names that C and Python write for such numbers; the longest first.
     const std::size_t token =
         text.find_first_not_of('-', text.find_last_of(" \t\n\r:,[{", byte) + 1);
     for (const char* name : {"NaN", "nan", "Infinity", "Inf", "inf"})

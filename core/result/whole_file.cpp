@@ -38,7 +38,7 @@ void make_folder(const fs::path& file) {
         "Choose another folder.");
 }
 
-/// "/dev/stdout" and "/dev/fd/3", which lead to what the shell has opened.
+/// True for "/dev/stdout" and "/dev/fd/3", which lead to files that the shell has opened.
 bool is_name_of_kernel(const fs::path& file) {
   const std::string name = fs::absolute(file).lexically_normal().string();
   return name.starts_with("/dev/") || name.starts_with("/proc/");
@@ -51,8 +51,8 @@ void refuse_folder(const fs::path& file) {
     throw unwritable(file, "it is a folder", "Name a file in it.");
 }
 
-/// A new file in place of whatever has this name, which may be a link: the file that it leads to,
-/// by a hard link, too, is not touched.
+/// Creates a new file in place of any file or link with this name. The target of a link, even of a
+/// hard link, is not changed.
 int open_anew(const fs::path& file) {
   ::unlink(file.c_str());
   return ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -67,7 +67,8 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
-/// Calls `fill`; the error of the first piece that could not be written. Later ones are left out.
+/// Calls `fill`. Returns the error of the first piece that could not be written; later pieces are
+/// skipped.
 int write_with(int descriptor, const std::function<void(const PieceWriter&)>& fill) {
   int error = 0;
   fill([&](std::string_view piece) {
@@ -108,8 +109,8 @@ void write_pieces(const fs::path& file, const std::function<void(const PieceWrit
     if (error != 0) throw unwritable(file, words_of_error(error), "Choose another file.");
     return;
   }
-  // Readers see the old file or the new one, whenever the power fails: data are on disk before the
-  // name points to them.
+  // The data are on disk before the name points to them, so that readers see the old file or the
+  // new one even after a power failure.
   fs::path temporary = temporary_beside(target);
   if (!ending.empty()) temporary = target.string() + ending;
   Temporary unfinished(temporary);
@@ -151,7 +152,7 @@ void check_writable(const fs::path& file) {
       throw unwritable(file, words_of_error(errno), "Choose another file.");
     return;
   }
-  // Tried, not asked: permissions do not tell of read-only file systems, quotas or /proc.
+  // Tries to write, because permissions do not reveal read-only file systems, quotas or /proc.
   const Temporary trial(temporary_beside(target));
   const FileDescriptor out(open_anew(trial.path()));
   if (out.number() < 0)

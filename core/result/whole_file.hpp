@@ -9,11 +9,13 @@
 
 namespace assay {
 
-/// A pipe or a device ("/dev/stdout"): it is written as it is, nothing may be renamed over it.
+/// True for a pipe or a device ("/dev/stdout"), which is written directly: no file may be renamed
+/// to it.
 bool is_special(const std::filesystem::path& file);
 
-/// The file that is replaced when `file` is written: itself. InputError for a link, through which
-/// something else would be overwritten; but "/dev/stdout" leads to what the shell has opened.
+/// The file that is replaced when `file` is written: itself. InputError for a link, because another
+/// file would be overwritten; except for "/dev/stdout", which leads to a file that the shell has
+/// opened.
 std::filesystem::path resolve_output(const std::filesystem::path& file);
 
 /// Writes `parts`, one after the other, to a temporary file in the same folder (which is created if

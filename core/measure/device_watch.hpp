@@ -34,7 +34,7 @@ class DeviceWatch {
 
  private:
   std::optional<DeviceState> read() const noexcept;
-  /// Whether the last three readings are steady; nothing if there are fewer.
+  /// True if the last three readings are steady; nothing if there are fewer.
   std::optional<bool> steady() const;
   bool swings() const;
 

@@ -49,7 +49,7 @@ bool is_about_group(const std::string& key);
 /// Names of the benchmarks that a suite needs, in the order in which they first appear.
 std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 
-/// What happens to a given value that affects no case because of the other settings. On a command
+/// The treatment of a given value that affects no case because of the other settings. On a command
 /// line it is an error; in a suite it is ignored, since a group may give it for some of its cases
 /// only.
 enum class UnusedValues { left_out, refused };

@@ -56,14 +56,14 @@ Dimension scale_dimension() {
   return scale;
 }
 
-/// Binds the threads of the cases that ask for it, and takes that back for the others.
+/// Binds the threads of cases that request it, and unbinds them for other cases.
 std::optional<std::string> why_not_bound(const AnalyticsSettings& settings) {
   if (settings.device == "cpu") return why_not_placed({"any", settings.smt}, settings.threads);
   if (settings.smt == "any") return std::nullopt;
   return "--smt applies to the processor only. Leave --smt out.";
 }
 
-/// N of --scale 1/N; 1 of "1".
+/// N of --scale 1/N; 1 for "1".
 std::int64_t parse_divisor(const std::string& scale) {
   if (scale == "1") return 1;
   if (!scale.starts_with("1/"))
@@ -85,7 +85,7 @@ void expect_room(double need, double table, double available) {
         need / gib, table / gib, available / gib));
 }
 
-/// CaseError where this host, or the device, has no room for the analysis of its ranks.
+/// CaseError if this host or the device lacks the memory for the analysis of its ranks.
 void expect_room(Device& device, double table, const AnalysisMemory& more, int ranks_here) {
   const auto of_device = static_cast<double>(device.memory_available());
   if (device.name() == "cpu") {
@@ -96,8 +96,8 @@ void expect_room(Device& device, double table, const AnalysisMemory& more, int r
   expect_room(more.host * ranks_here, 0, static_cast<double>(memory_available()));
 }
 
-/// The sums of squares of an analysis, and the mean squares of differences between rows, that leave
-/// room for products, other draws (scale_file_table()), and squares of all digits.
+/// The range of an analysis' sums of squares, and of mean squares of differences between rows, that
+/// leaves room for products, other draws (scale_file_table()), and squares of all digits.
 struct Range {
   double largest_sum, least_mean;
 };
@@ -105,7 +105,8 @@ Range find_range(DataType type) {
   return type == DataType::fp32 ? Range{1e36, 1e-30} : Range{1e300, 1e-200};
 }
 
-/// Adds the squares of rows and of their differences from the row `head`, and counts these.
+/// Adds the squares of rows and of their differences from the row `head`, and counts the
+/// differences.
 void add_squares(std::span<const double> rows, std::span<const double> head,
                  std::span<double> sums) {
   for (std::size_t at = 0; at < rows.size(); at += head.size())
@@ -117,9 +118,9 @@ void add_squares(std::span<const double> rows, std::span<const double> head,
     }
 }
 
-/// Each rank reads its rows of a file before any other collective step. Why their values are beyond
-/// what is squared without loss, or "". InputError where all rows are equal: errors of an analysis
-/// are parts of its sums of squares.
+/// Why values cannot be squared without loss, or "". Each rank reads its rows of a file, before any
+/// other collective step. InputError if all rows are equal, because errors of an analysis are
+/// relative to its sums of squares.
 std::string why_not_squared(const DataTable& table, const RowPass& mine, bool differences,
                             Communicator& ranks) {
   std::vector<double> head;
@@ -190,7 +191,7 @@ const DataTable& AnalyticsBenchmark::file_or_name(const std::string& data,
   try {
     return file_table(data, needs_labels(), ranks);
   } catch (const InputError& error) {
-    if (data.find_first_of("./+") != std::string::npos) throw;  // not a word that was misspelt
+    if (data.find_first_of("./+") != std::string::npos) throw;  // it is a path, not a misspelt word
     throw InputError(
         fmt::format("{} Generated tables are {}.", error.what(), join(tables(), ", ")));
   }
@@ -234,7 +235,7 @@ std::any AnalyticsBenchmark::complete(Settings& settings, const RankCount& start
   complete_own(settings, read);
   if (!read.is_whole()) {
     complete_part(settings, read);
-    data = "random";  // an operation's inputs are those of its own verification
+    data = "random";  // the inputs of a single operation come from its verification
     const Result<AnalysisPart> alone = part(read, 0);
     if (const auto* const usable = std::get_if<AnalysisPart>(&alone)) {
       read.precision = usable->problem.precision();
@@ -281,7 +282,7 @@ bool AnalyticsBenchmark::ranks_share(const Case& selected) const {
   return typed_settings<AnalyticsSettings>(selected).is_whole();
 }
 
-/// A pass over the table has all of it, however many passes there are.
+/// Each pass reads the whole table, so the number of passes does not matter.
 std::vector<double> AnalyticsBenchmark::working_sets(const Case& selected) const {
   const auto& settings = typed_settings<AnalyticsSettings>(selected);
   if (!settings.is_whole()) return Benchmark::working_sets(selected);

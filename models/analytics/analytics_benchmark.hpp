@@ -74,7 +74,7 @@ class AnalyticsBenchmark : public Benchmark {
                                 std::int64_t features) const = 0;
 
  protected:
-  /// "algorithm", and dimensions of this benchmark alone. They are first in the id.
+  /// "algorithm", and dimensions that only this benchmark has. They are first in the id.
   virtual std::vector<Dimension> own_dimensions() const = 0;
   /// Names of the synthetic tables, which are values of --data. The first one is the default.
   virtual std::vector<std::string> tables() const = 0;
@@ -86,11 +86,11 @@ class AnalyticsBenchmark : public Benchmark {
   virtual std::unique_ptr<DataTable> prepare_table(std::unique_ptr<DataTable> table) const {
     return table;
   }
-  /// True if the results do not depend on the origin, and squares of differences are summed: files
-  /// are then centred, and their differences must be squared without underflow.
+  /// True if the results do not depend on the origin, and the analysis sums squares of differences.
+  /// Files are then centred, and the squares of their differences must not underflow.
   virtual bool is_centred() const { return true; }
-  /// InputError where the labels of a file, which is not prepare_table(), are not what the analysis
-  /// needs as a whole. Collective.
+  /// InputError if all labels of a file together do not suit the analysis. The table has not passed
+  /// prepare_table(). Collective.
   virtual void expect_good_labels(const DataTable&, const RowPass&, Communicator&) const {}
   /// Benchmark::complete for own_dimensions(); sets `read.method`.
   virtual void complete_own(Settings&, AnalyticsSettings& /*read*/) const {}
@@ -110,12 +110,13 @@ class AnalyticsBenchmark : public Benchmark {
  private:
   /// Table number `draw` of a file.
   std::unique_ptr<DataTable> of_file(const std::string& data, std::uint64_t draw) const;
-  /// file_table() of a value of --data; what it throws also names the generated tables.
+  /// file_table() of a value of --data; its errors also name the generated tables.
   const DataTable& file_or_name(const std::string& data, Communicator* ranks) const;
   Result<AnalysisPart> part(const AnalyticsSettings& settings, int rank) const;
   /// Why this rank cannot run the whole analysis, or "". CaseError where memory does not suffice.
   std::string why_not_here(const AnalysisCase& analysis, int ranks_here) const;
-  /// The same of all ranks, then that every row of the file can be used. Collective. InputError.
+  /// The same for all ranks; then checks that every row of the file can be used. Collective.
+  /// InputError.
   std::string expect_good_file(const AnalysisCase& analysis, int ranks_here) const;
   TableProblem table_problem(const AnalyticsSettings& settings) const;
   Result<std::unique_ptr<Workload>> prepare_part(const AnalyticsSettings& settings,

@@ -32,7 +32,7 @@ class AnalysisWorkload final : public Workload {
   void run(Stream&) override {
     const double read = analysis_->done().x_bytes;
     analysis_->run();
-    // A run may read rows several times; here each counts once.
+    // A run may read rows several times; each row counts once here.
     inputs_ += std::min(analysis_->done().x_bytes - read, analysis_->loaded_bytes());
     ran_ = true;
   }
@@ -51,7 +51,7 @@ class AnalysisWorkload final : public Workload {
     return checked;
   }
 
-  /// Two tables in a row: what was kept of the first is wrong for the second.
+  /// Verifies two tables in a row, because anything kept from the first is wrong for the second.
   Verification verify_before() override {
     load(next_draw_++);
     const Verification other = verify_run("before timing");
@@ -91,7 +91,7 @@ class AnalysisWorkload final : public Workload {
   std::map<std::string, double> setup() const override { return seconds_; }
 
  private:
-  /// Why a metric is not what the verification has computed, or empty.
+  /// Why a metric differs from the value that the verification computed, or empty.
   std::string fault_of_metrics() const {
     const std::map<std::string, Metric> metrics = analysis_->metrics();
     for (const auto& [name, expected] : analysis_->expected_metrics()) {
@@ -133,7 +133,7 @@ class AnalysisWorkload final : public Workload {
   RankCalls ranks_;
   std::map<std::string, double> amounts_, seconds_;
   std::unique_ptr<DataTable> table_;
-  StepWork taken_;     ///< that take_done() has told
+  StepWork taken_;     ///< work that take_done() has reported
   double inputs_ = 0;  ///< bytes of the rows of each run since then
   int draw_ = 0, next_draw_ = 1;
   bool ran_ = false;  ///< on the loaded table

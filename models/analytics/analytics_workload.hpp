@@ -23,8 +23,8 @@ struct RowRange {
 /// differ by at most one; the first ranks have more.
 RowRange share_rows(std::int64_t rows, int rank, int ranks);
 
-/// A case as its row names it. Verifications take all settings from these texts, and parse them
-/// themselves: what the runs were made with may be wrong.
+/// A case as its row names it. Verifications parse all settings from these texts again, because the
+/// settings of the runs may be wrong.
 struct CaseClaims {
   Settings settings;
   std::uint64_t seed = 1;
@@ -52,9 +52,8 @@ class Analysis {
   virtual void poison() = 0;
   /// Timed. Computes the results from the loaded rows. Allocates no memory.
   virtual void run() = 0;
-  /// Checks the results of the last run in fp64 by independent arithmetic, and that they are what
-  /// `claims` asks for. Reads the rows of `table` again, not those that were loaded. Equal on all
-  /// ranks.
+  /// Checks the results of the last run in fp64 by independent arithmetic, and against `claims`.
+  /// Reads the rows of `table` again instead of using the loaded ones. Equal on all ranks.
   virtual Verification verify(const DataTable& table, const CaseClaims& claims) = 0;
   /// The work of all calls of run() on this rank, as its steps have counted it. Work that every
   /// rank repeats is divided by their number.
@@ -64,7 +63,7 @@ class Analysis {
   virtual Execution execution() const = 0;
   /// Metrics of the last verified results; equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const = 0;
-  /// Values that the last verification has computed in place of metrics(), with its errors.
+  /// The values of metrics() as the last verification computed them, with error bounds.
   virtual ExpectedMetrics expected_metrics() const = 0;
 };
 

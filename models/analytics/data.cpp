@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-/// It is found by the name that --data gave and by the canonical one.
+/// Tables by two names: the value of --data, and the canonical name.
 std::map<std::string, std::shared_ptr<DataTable>>& open_tables() {
   static std::map<std::string, std::shared_ptr<DataTable>> tables;
   return tables;
@@ -25,8 +25,8 @@ bool is_there(const std::string& file) {
   return std::filesystem::exists(status) && !std::filesystem::is_directory(status);
 }
 
-/// "x.npy+y.npy": a table, and the labels of an NPY file. Names may have a plus themselves: the
-/// whole may be one file, else the shortest part before a plus that is a file is the table.
+/// "x.npy+y.npy": a table, and the labels of an NPY file. File names may contain a plus: the whole
+/// text may be one file; else the table is the shortest part before a plus that is a file.
 std::shared_ptr<DataTable> open(const std::string& data, Communicator* ranks) {
   DataTableOptions options;
   options.ranks = ranks;
@@ -36,7 +36,7 @@ std::shared_ptr<DataTable> open(const std::string& data, Communicator* ranks) {
     options.labels = data.substr(plus + 1);
     return open_table(data.substr(0, plus), options);
   }
-  return open_table(data, options);  // tells why not
+  return open_table(data, options);  // throws the reason
 }
 
 class ChangedTable final : public DataTable {

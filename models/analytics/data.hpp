@@ -33,10 +33,10 @@ std::unique_ptr<DataTable> change_table(std::shared_ptr<const DataTable> table, 
 /// each feature is multiplied by 0.5, 1 or 2 at random, which gives other data of the same kind
 /// without rounding.
 std::unique_ptr<DataTable> scale_file_table(const std::string& canonical, std::uint64_t seed);
-/// `table`, less the median of each column over its first rows (at most 256). It serves an analysis
-/// that does not depend on the origin: errors are then parts of differences between rows, not of
-/// their distance to the origin. A median is a value of the column, so that differences of equal or
-/// near values are exact, and some rows that are unlike the others do not move it.
+/// `table` minus the median of each column over its first rows (at most 256). It is for analyses
+/// that do not depend on the origin: their errors are then relative to differences between rows,
+/// not to the distance from the origin. A median is a value of the column, so differences of equal
+/// or near values are exact, and a few outliers do not move it.
 std::unique_ptr<DataTable> centre_table(std::unique_ptr<DataTable> table);
 
 }  // namespace assay

@@ -14,9 +14,9 @@ namespace assay {
 /// of the numbers of rows of all ranks.
 Relation all_rows(double counted, std::int64_t rows);
 
-/// Bound of the rounding errors, as a part of the sum of magnitudes, of a sum of `terms` terms in
-/// fp64, in any order. They walk randomly, unless many terms are equal: then those of a sequential
-/// sum may all have one direction (docs/method-analytics.md).
+/// Bound of the rounding errors of an fp64 sum of `terms` terms in any order, relative to the sum
+/// of magnitudes. The errors are a random walk, unless many terms are equal: then all errors of a
+/// sequential sum may have the same sign (docs/method-analytics.md).
 double error_of_sums(double terms);
 
 /// A verification that passes if all relations hold. max_error and bound are those of the relation
@@ -26,12 +26,11 @@ double error_of_sums(double terms);
 Verification make_verification(const std::vector<Relation>& relations, std::int64_t checked,
                                const std::string& what);
 
-/// The largest error bound, as a part of a result, that still tells a right one from a wrong one:
-/// beyond it not even two digits of a number that passed are sure.
+/// The largest relative error bound that still distinguishes right results from wrong ones: above
+/// it, not even two digits of a result that passed are certain.
 inline constexpr double largest_decided = 1e-2;
 
-/// Makes a verification that passed undecided where `bound` is larger. `why` tells the cause, and
-/// what helps.
+/// If `bound` is larger, makes a passed verification undecided. `why`: the cause and the remedy.
 void leave_undecided(Verification& verification, double bound, const std::string& why);
 
 }  // namespace assay

@@ -18,7 +18,7 @@ std::int64_t rows_of_block(std::int64_t rows, std::int64_t features) {
                                   std::clamp<std::int64_t>(rows, 1, most_rows));
 }
 
-/// Elements of the table in row-major order as a device takes them: from anywhere within a row.
+/// Reads elements of the table in row-major order for a device, which may begin anywhere in a row.
 void read_elements(const DataTable& table, std::int64_t first_row, std::int64_t first,
                    std::span<double> out) {
   const std::int64_t d = table.features();
@@ -28,7 +28,7 @@ void read_elements(const DataTable& table, std::int64_t first_row, std::int64_t 
   std::copy_n(rows.begin() + (first - row * d), out.size(), out.begin());
 }
 
-/// Labels of consecutive rows, whose features are read with them, a block at once.
+/// Reads the labels of consecutive rows block by block; their features are read with them.
 void read_labels(const DataTable& table, std::int64_t first_row, std::span<double> out) {
   const std::int64_t d = table.features(), all = std::ssize(out), step = rows_of_block(all, d);
   std::vector<double> x;
@@ -49,7 +49,7 @@ void load_own(const DataTable& table, RowRange range, Device& device, Tensor& x,
     return std::span(static_cast<double*>(tensor.data()),
                      static_cast<std::size_t>(tensor.spec().elements()));
   };
-  if (plain(x)) {  // in one pass, and each page first touched by the thread that will use it
+  if (plain(x)) {  // in one pass, in which the later user of each page touches it first
     read_parallel(table, range.first, doubles(x), y != nullptr ? doubles(*y) : std::span<double>{},
                   threads);
     return;
@@ -84,23 +84,22 @@ std::vector<double> sums_over_rows(const DataTable& table, const RowPass& pass, 
   std::exception_ptr failure;
 #pragma omp parallel num_threads(pass.threads)
   {
-    // It holds for this thread in this region: products of Eigen in `add` start no threads of their
-    // own.
+    // Valid for this thread in this region, so that products of Eigen in `add` start no threads.
     omp_set_num_threads(1);
     std::vector<double> sums, part, x, labels;
     std::int64_t read = 0;
 #pragma omp for schedule(static)
     for (std::int64_t at = 0; at < range.count; at += block_rows) {
       const std::int64_t rows = std::min(block_rows, range.count - at);
-      try {  // also what cannot be allocated: no exception may leave the parallel region
+      try {  // also for std::bad_alloc: no exception may leave the parallel region
         sums.resize(count);
         x.resize(static_cast<std::size_t>(rows * table.features()));
         labels.resize(pass.with_labels ? static_cast<std::size_t>(rows) : 0);
         table.read(range.first + at, x, labels);
         if (pass.type == DataType::fp32)
           for (double& value : x) value = static_cast<float>(value);
-        // Each block by itself: roundings of many equal terms, which have one direction, stay
-        // small.
+        // Sums each block separately, so that the roundings of many equal terms, which have the
+        // same sign, stay small.
         part.assign(count, 0);
         add(at, x, labels, part);
         for (std::size_t i = 0; i < count; ++i) sums[i] += part[i];
@@ -112,7 +111,7 @@ std::vector<double> sums_over_rows(const DataTable& table, const RowPass& pass, 
     }
 #pragma omp critical
     {
-      // A thread without rows has none.
+      // A thread without rows has no sums.
       for (std::size_t i = 0; i < sums.size(); ++i) all[i] += sums[i];
       all.back() += static_cast<double>(read);
     }

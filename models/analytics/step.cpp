@@ -19,7 +19,7 @@ AnalyticsStep::AnalyticsStep(std::unique_ptr<Operation> operation, Device& devic
     if (entry == shared.end()) own_.push_back(device_.allocate(spec));
     bound_.push_back(entry == shared.end() ? own_.back().get() : entry->second);
     by_name_[spec.name] = bound_.back();
-    // Counts the bytes that it reads: a shared tensor may have more.
+    // Counts the bytes that the step reads; a shared tensor may be larger.
     if (spec.name == "x") x_bytes_ = static_cast<double>(spec.bytes);
   }
   operation_->bind(bound_);

@@ -31,8 +31,8 @@ std::int64_t rows_of_all(const TableSize& size, int ranks, std::size_t element_b
 class TableProblem final : public Problem {
  public:
   /// `work`: floating-point operations of one run. `passes`: how often one run reads the whole
-  /// table. Both are 0 if they are not known before the run. `conforms`: the case is the one that a
-  /// procurement prescribes (--conform), so the row has its figure of merit.
+  /// table. Both are 0 if unknown before the run. `conforms`: a procurement prescribes the case
+  /// (--conform), so the row has the procurement's figure of merit.
   TableProblem(std::string kind, std::int64_t rows, std::int64_t features, Precision precision,
                double work, double passes, bool conforms = false);
   std::string kind() const override { return kind_; }

@@ -1,7 +1,7 @@
 // The networks of CANDLE: P1B1 (p1b1.cpp), and the classifier P1B2 (ECP-CANDLE/Benchmarks, Pilot1):
 // from counts of mutations to the type of a tumour.
 //
-// Dense layers with the sigmoid, the last one too, as in the original. Its loss, Keras's
+// Dense layers with the sigmoid, including the last one, as in the original. Its loss, Keras's
 // categorical cross-entropy, divides the outputs of a sample by their sum:
 //   -ln(s_y / sum_c s_c), s = sigmoid(z),
 // which is softmax cross-entropy of ln s, since exp(ln s) = s.

@@ -33,7 +33,7 @@ class DeepLab {
  private:
   std::int64_t channels(std::int64_t all) const { return all / shape_.divisor; }
 
-  /// A convolution. `start`: of a network without normalizations.
+  /// A convolution. `start`: used in a network without normalizations.
   ValueIndex plain(const std::string& name, ValueIndex from, std::int64_t channels,
                    std::int64_t taps, std::int64_t stride = 1, std::int64_t dilation = 1,
                    double start = 1) {
@@ -98,7 +98,8 @@ class DeepLab {
     std::vector<ValueIndex> all{active("aspp.conv0", x, depth, 1)};
     for (const int i : {1, 2, 3})
       all.push_back(active(fmt::format("aspp.conv{}", i), x, depth, 3, 1, i * shape_.rate));
-    // One number of an image and channel has no variance, so there is a bias instead.
+    // A single number for each image and channel has no variance, so a bias replaces the
+    // normalization.
     const ValueIndex pooled =
         builder_.conv_biased("aspp.pooled", builder_.mean("aspp.mean", x), depth, 1,
                              {.start = start_}, ActivationFunction::relu);

@@ -44,11 +44,10 @@ void small_loss(ReferencePass& pass, const Node& logits) {
                            1.0 / static_cast<double>(logits->height * logits->width));
 }
 
-/// Parameters, and how far from 0 their initial elements are at most, where it is not He's, by the
-/// outputs.
+/// Parameters, and the bounds of their initial elements if they are not He's bound by the outputs.
 class Defined {
  public:
-  /// Filters that begin by the inputs. `start`: a factor.
+  /// Filters whose initial bound depends on the inputs. `start`: a factor.
   void filters(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t taps,
                double start = 1) {
     before_norm(name, out, in, taps);
@@ -121,7 +120,7 @@ Defined parameters_of_tiramisu(const Sizes& s) {
   return all;
 }
 
-/// The block's input with, or without, what its layers have made.
+/// The outputs of the block's layers, with or without the block's input.
 Node dense_block(ReferencePass& pass, const std::string& name, const Node& from, int layers,
                  bool with_input) {
   std::vector<Node> all{from};

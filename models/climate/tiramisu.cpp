@@ -1,5 +1,5 @@
-// Tiramisu (S. Jegou et al., The One Hundred Layers Tiramisu, arXiv:1611.09326) as the exaflop run
-// had it: dense blocks of few layers with wide filters.
+// Tiramisu (S. Jegou et al., The One Hundred Layers Tiramisu, arXiv:1611.09326) in the version of
+// the exaflop run: dense blocks of few layers with wide filters.
 #include <fmt/format.h>
 
 #include "models/climate/shape.hpp"
@@ -17,7 +17,7 @@ ValueIndex conv(GraphBuilder& builder, const std::string& name, ValueIndex from,
                              ActivationFunction::relu);
 }
 
-/// The block's input, and the outputs of its layers, each of which reads all before it.
+/// The block's input and the outputs of its layers. Each layer reads all values before it.
 std::vector<ValueIndex> dense_block(GraphBuilder& builder, const std::string& name, ValueIndex from,
                                     int layers, std::int64_t channels) {
   std::vector<ValueIndex> all{from};
@@ -46,7 +46,7 @@ void add_tiramisu(GraphBuilder& builder, const ClimateShape& shape) {
   }
   std::vector<ValueIndex> block = dense_block(builder, "bottom", x, layers_of_bottom, grown);
   for (int level = levels; level-- > 0;) {
-    // Upwards go the channels that the block below has made, without those that it has read.
+    // Upsamples only the channels that the block below has made, not those that it has read.
     const std::string name = fmt::format("up{}", level + 1);
     const std::vector<ValueIndex> added(block.begin() + 1, block.end());
     const ValueIndex up = builder.deconv(name + ".in", builder.concat(name + ".below", added),

@@ -106,8 +106,8 @@ class BareLoopWorkload final : public Workload {
   Verification end_audit() override { return end_check(); }
 
   Verification verify_before() override {
-    // Both are agreed on, whatever the first has found here: the other ranks may have found another
-    // thing.
+    // Makes both checks, whatever the first found on this rank, because other ranks may have other
+    // findings.
     const Verification other = verify_run(Audit::new_inputs);
     const Verification timed = verify_run(Audit::poisoned_outputs);
     return other.passed ? timed : other;
@@ -115,7 +115,7 @@ class BareLoopWorkload final : public Workload {
 
   Verification verify_after() override {
     sum_bytes();
-    // It is made as the timed ones: nothing looks at its images while it runs.
+    // Runs like the timed runs: no check reads its images meanwhile.
     run(stream());
     const Verification last = judge_last();
     const Verification again = verify_before();
@@ -143,7 +143,7 @@ class BareLoopWorkload final : public Workload {
     std::int64_t decoded = 0;  ///< images since take_done()
   };
 
-  /// Their new memory has no image of an earlier run.
+  /// Creates new decoders, whose memory has no image of an earlier run.
   void renew_loops() {
     for (Thread& thread : threads_) thread = {bare_jpeg_loop(), {}, -1, thread.decoded};
   }
@@ -223,7 +223,7 @@ class BareLoopWorkload final : public Workload {
     seen_.assign((audited_ ? *audited_ : timed_).all.size(), not_decoded);
   }
 
-  /// Judges what a checked run has seen. Collective.
+  /// Judges the images of a checked run. Collective.
   Verification end_check() {
     checked_ = false;
     throw_on_all(ranks_, [&] {
@@ -245,7 +245,7 @@ class BareLoopWorkload final : public Workload {
     return end_check();
   }
 
-  /// The last image that each thread has decoded, in a run of the timed images.
+  /// Judges the last image of each thread, in a run of the timed images.
   Verification judge_last() {
     std::vector<std::int64_t> seen;
     throw_on_all(ranks_, [&] {
@@ -284,7 +284,7 @@ class BareLoopWorkload final : public Workload {
     return checked;
   }
 
-  /// Reads the images of the case once more, since those loaded before may be wrong.
+  /// Reads the images of the case again, because the loaded ones may be wrong.
   std::vector<std::uint32_t> compute_expected(const Tasks& tasks) const {
     std::vector<std::uint32_t> expected(tasks.all.size());
     for_each_parallel(std::ssize(tasks.all), [&](std::int64_t i) {

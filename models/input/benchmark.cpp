@@ -38,7 +38,7 @@ struct InputSettings {
   InputRun run;
   bool bare = false;
   std::string data;   ///< path of the set
-  std::string stage;  ///< folder into which it is staged; empty: it is read where it is
+  std::string stage;  ///< folder into which it is staged; empty: it is read in place
 };
 
 InputSettings read(Settings& settings) {
@@ -54,7 +54,7 @@ InputSettings read(Settings& settings) {
   reader.whole("max_bad_samples", pipeline.max_bad_samples, 0, most_samples_allowed);
   reader.number("step", step, 0, longest_step_ms);
   input.bare = reader.is("reader", bare_loop);
-  if (input.bare) {  // which has no pipeline
+  if (input.bare) {  // it has no pipeline
     reader.set("prefetch", pipeline.prefetch, 0);
     reader.set("interleave", pipeline.interleave, 0);
     reader.set("max_bad_samples", pipeline.max_bad_samples, 0);
@@ -65,7 +65,7 @@ InputSettings read(Settings& settings) {
   if (is_generated(reader.text("data"))) {
     reader.set("label_base", input.set.label_base, 0);
     reader.set("classes", input.set.classes, 1000);
-    settings["stage"] = no_stage;  // it is in a folder of this node already
+    settings["stage"] = no_stage;  // it is already in a folder of this node
   }
   if (!reader.is("stage", no_stage)) input.stage = settings.at("stage");
   settings["staged"] = input.stage.empty() ? "no" : "yes";
@@ -81,8 +81,8 @@ InputSettings read(Settings& settings) {
   return input;
 }
 
-/// The name of the set for the id. A set that will be staged is opened by rank 0 alone, as shared
-/// storage has it. Collective if `ranks` are given.
+/// The name of the set for the id. Only rank 0 opens a set that will be staged, in shared storage.
+/// Collective if `ranks` are given.
 std::string make_canonical(const InputSettings& input, Communicator* ranks) {
   const auto canonical = [&] { return sample_set(input.data, input.set, 0)->canonical(); };
   if (input.stage.empty() || ranks == nullptr) return canonical();
@@ -116,8 +116,8 @@ std::shared_ptr<const SampleSet> open_staged(const StagedSet& staged,
   return set;
 }
 
-/// Stages the set of a case, unless an earlier case of this process has: its row tells what that
-/// has cost. Collective.
+/// Stages the set of a case, unless an earlier case of this process has staged it, whose row then
+/// has the cost. Collective.
 StagedSet stage_once(const InputSettings& input, Communicator& ranks) {
   struct Staged {
     std::string data, stage;
@@ -285,7 +285,7 @@ class InputBenchmark final : public Benchmark {
         staged = stage_once(input, context.ranks);
         start = std::chrono::steady_clock::now();
         throw_on_all(context.ranks, [&] { set = open_staged(*staged, input.set, name); });
-      } catch (const InputError& error) {  // other cases of this process are no worse for it
+      } catch (const InputError& error) {  // it does not affect other cases of this process
         throw CaseError(error.what());
       }
     }

@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 constexpr int checked_numbers = 32;  // of an image
-/// For two random orders that are equal.
+/// Probability below which two equal random orders are a fault.
 constexpr double least_probability = 1e-12;
 
 }  // namespace
@@ -71,7 +71,7 @@ std::int64_t InputAudit::sample(const Place& place) const {
 
 std::string InputAudit::fault_of_samples(std::uint64_t first_epoch,
                                          const std::vector<std::int64_t>& samples, bool replaced) {
-  // Number of times that each sample of the first epoch comes, over all ranks.
+  // Number of occurrences of each sample in the first epoch, over all ranks.
   std::vector<double> times(static_cast<std::size_t>(set_->size()) + 1);
   times.back() = replaced ? 1 : 0;
   const std::int64_t expected = std::min(images(), steps() * claims_.batch);
@@ -101,12 +101,12 @@ std::string InputAudit::fault_of_order(std::uint64_t epoch, std::vector<std::int
   for (std::size_t i = 0; i < samples.size(); ++i)
     of_set = of_set && samples[i] == place(epoch, static_cast<std::int64_t>(i)).position;
   if (!claims_.training) return of_set ? "" : "the samples are not in the order of the set";
-  // A group of shards that are mixed has at least the samples of the smallest one.
+  // A group of mixed shards has at least as many samples as the smallest shard.
   const std::vector<std::int64_t> shards = set_->shards();
   std::int64_t mixed = set_->size();
   for (std::size_t i = 0; claims_.interleave > 0 && i < shards.size(); ++i)
     mixed = std::min(mixed, (i + 1 < shards.size() ? shards[i + 1] : set_->size()) - shards[i]);
-  double same = 1;  // the probability of an order that is as good as any other
+  double same = 1;  // the probability of one particular order
   const auto drawn = std::min<std::int64_t>(mixed, std::ssize(samples));
   for (std::int64_t i = 0; i < drawn; ++i) same /= static_cast<double>(mixed - i);
   if (same > least_probability) return "";

@@ -52,10 +52,10 @@ class InputAudit {
   /// The sample that is there, unless it is bad.
   std::int64_t sample(const Place& place) const;
 
-  /// Judges the numbers of the samples of all images of a run; "" if all is as the settings
-  /// promise: no sample comes twice in an epoch, on whichever ranks; a whole epoch has all that
-  /// fill its steps; without `training` they are in the order of the set, with it in another one,
-  /// which differs between epochs. `replaced`: some samples stand for bad ones. Collective.
+  /// Judges the numbers of the samples of all images of a run. "" if they agree with the settings:
+  /// no sample occurs twice in an epoch, on any ranks; a whole epoch has all samples that fill its
+  /// steps; without `training`, samples are in the order of the set; with it, in other orders,
+  /// which differ between epochs. `replaced`: some samples replace bad ones. Collective.
   std::string fault_of_samples(std::uint64_t first_epoch, const std::vector<std::int64_t>& samples,
                                bool replaced);
   /// Judges some numbers of a decoded image by the definitions; "" if they are right.
@@ -70,7 +70,7 @@ class InputAudit {
   const InputClaims claims_;
   Communicator& ranks_;
   EpochOrder order_;
-  std::uint64_t other_epoch_ = 0;            ///< of the order that was judged before
+  std::uint64_t other_epoch_ = 0;            ///< epoch of the previously judged order
   std::vector<std::int64_t> other_samples_;  ///< its samples; empty: none was
 };
 

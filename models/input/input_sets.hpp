@@ -12,8 +12,8 @@ namespace assay {
 /// True if a value of --data is a generated set ("generated",
 /// "generated:n256c10w500h375q90files8").
 bool is_generated(const std::string& data);
-/// The normalised text with all fields: n images of c classes, w x h pixels, JPEG quality q, in so
-/// many files ("generated:n256c10w500h375q90files8"). InputError for an invalid text.
+/// The normalised text with all fields: n images of c classes, w x h pixels, JPEG quality q, the
+/// number of files ("generated:n256c10w500h375q90files8"). InputError for an invalid text.
 std::string name_generated_set(const std::string& data);
 
 /// A set by its path, by the canonical name that an earlier call gave, or by name_generated_set().

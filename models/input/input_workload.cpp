@@ -33,7 +33,7 @@ struct Image {
   std::uint32_t check = 0;  ///< CRC-32C of its numbers
 };
 struct Seen {
-  InputAudit::Place place;  ///< by what its batch says
+  InputAudit::Place place;  ///< according to its batch
   Image image;
 };
 
@@ -64,14 +64,14 @@ class InputWorkload final : public Workload {
 
   Stream& stream() override { return device_.stream(); }
   Device* device() override { return &device_; }
-  bool batchable() const override { return false; }  // of every run the counters are read
+  bool batchable() const override { return false; }  // counters are read after every run
   void reset() override {
     count();
     if (run_.cold) drop_from_cache(set_->files());
   }
 
   void run(Stream&) override {
-    if (!checked_) reading_.begin({});  // start() sets the counters back
+    if (!checked_) reading_.begin({});  // start() resets the counters
     const auto start = Clock::now();
     pipeline_->start({epoch_, 0, {}}, run_.batches);
     for (std::int64_t i = 0; i < run_.batches; ++i) {
@@ -175,8 +175,8 @@ class InputWorkload final : public Workload {
     }
   }
 
-  /// Counts the images of the last run that are those of the timed epoch, each at its place: an
-  /// image that comes twice is one.
+  /// Counts the images of the last run that are at their places in the timed epoch. A repeated
+  /// image counts once.
   void count() {
     const std::size_t most = std::min(taken_.size(), timed_samples_.size());
     for (std::size_t i = 0; i < most; ++i) images_ += taken_[i] == timed_samples_[i];
@@ -188,7 +188,7 @@ class InputWorkload final : public Workload {
     checked_ = true;
   }
 
-  /// Judges what a checked run has seen.
+  /// Judges the images of a checked run.
   Verification end_check() {
     checked_ = false;
     Verification checked = judge("");
@@ -198,7 +198,7 @@ class InputWorkload final : public Workload {
     std::string fault = audit_.fault_of_samples(epoch_, samples, replaced);
     if (fault.empty()) fault = fault_of_pipeline();
     for (std::int64_t i = 0; i < audit_.images() && fault.empty(); ++i)
-      // A batch was left out, or came twice.
+      // A batch was skipped or repeated.
       if (i >= std::ssize(seen_) ||
           seen_[static_cast<std::size_t>(i)].place != audit_.place(epoch_, i))
         fault = fmt::format("image {} of the run is not the next of its epoch", i);
@@ -208,7 +208,7 @@ class InputWorkload final : public Workload {
     return checked;
   }
 
-  /// Why the pipeline, or the last run, is not what the case asks for, or empty.
+  /// Why the pipeline or the last run contradicts the case, or empty.
   std::string fault_of_pipeline() const {
     const InputClaims& claims = audit_.claims();
     if (pipeline_->threads() != claims.threads || pipeline_->prefetch() != claims.prefetch)
@@ -234,23 +234,23 @@ class InputWorkload final : public Workload {
         stall->second.value, own);
   }
 
-  /// Verifies another epoch and the timed one. Always both: other ranks may have another result for
-  /// the first, and would wait for this one.
+  /// Verifies another epoch and the timed one. Always both, because ranks may have different
+  /// results for the first, and would wait for each other.
   Verification verified_runs() {
     const Verification other = verify_run(next_epoch_++);
     const Verification timed = verify_run(0);
     return other.passed ? timed : other;
   }
 
-  /// All ranks: one whose files are bad must not leave the others waiting.
+  /// Throws on all ranks, so that no rank waits for one whose files are bad.
   Verification verify_run(std::uint64_t epoch) {
     epoch_ = epoch;
     throw_on_all(ranks_, [&] {
       pipeline_->start({}, 0);  // its threads rest
       pipeline_->poison();
     });
-    // Ranks share the page cache: none drops files before all rest, none reads before all have
-    // looked.
+    // Ranks share the page cache: none drops files before all are idle, and none reads before all
+    // have checked.
     throw_on_all(ranks_, [&] {
       reset();
       if (audit_.claims().cold) expect_cold(set_->files());
@@ -262,7 +262,7 @@ class InputWorkload final : public Workload {
     return end_check();
   }
 
-  /// Compares what was seen with its serial decode.
+  /// Compares the images of the run with their serial decodes.
   Verification judge(const std::string& which) {
     Verification checked;
     const auto count = std::ssize(seen_);
@@ -289,7 +289,7 @@ class InputWorkload final : public Workload {
     return checked;
   }
 
-  /// `wrong`: why the serial decode is not as it is defined, which is judged only if `defined`.
+  /// `wrong`: why the serial decode contradicts the definition; judged only if `defined`.
   Image compute_expected(const InputAudit::Place& place, bool defined, std::string& wrong) const {
     if (const auto known = timed_.find(place.position); place.epoch == 0 && known != timed_.end())
       return known->second;
@@ -304,7 +304,7 @@ class InputWorkload final : public Workload {
         if (defined) wrong = audit_.fault_of_image(sample.encoded, place.epoch, index, image);
         return {index, sample.label, compute_check(image.data(), std::ssize(image))};
       } catch (const BadSample&) {
-        index = (index + 1) % set_->size();  // a good one takes its place
+        index = (index + 1) % set_->size();  // the next good one replaces it
       }
     }
     return {-1, -1, 0};

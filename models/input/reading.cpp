@@ -61,14 +61,14 @@ std::map<std::string, Metric> Reading::metrics(Communicator& ranks,
   std::map<std::string, Metric> metrics = {
       {"stall_percent", {100 * stall, "%", "lower"}},
       {"bad_samples", {static_cast<double>(bad_samples), "", "lower"}}};
-  if (decoded > 0) {  // else all images were ready before
+  if (decoded > 0) {  // else all images were ready earlier
     metrics["encoded_bytes_per_image"] = {bytes / decoded, "B", ""};
     metrics["decode_s_per_image"] = {decode_s / decoded, "s", "lower"};
     metrics["read_s_per_image"] = {read_s / decoded, "s", "lower"};
   }
-  if (unknown > 0) return metrics;  // a system that does not tell
+  if (unknown > 0) return metrics;  // the system does not report them
   if (decoded > 0) metrics["read_bytes_per_image"] = {from_device / decoded, "B", ""};
-  // Reading ahead may bring more than was asked for.
+  // Read-ahead may bring more bytes than were requested.
   const double hits = requested > 0 ? std::max(0.0, 1 - from_device / requested) : 0;
   metrics["page_cache_percent"] = {100 * hits, "%", ""};
   return metrics;

@@ -25,8 +25,9 @@ class Reading {
 
   bool any() const { return images_ > 0; }
 
-  /// All images over all seconds (of the slowest rank). Over successive regions it is the rate of
-  /// reading, while single ones may have found batches ready. 0 if no image was taken. Collective.
+  /// All images over all seconds (of the slowest rank). Over many successive regions this is the
+  /// rate of reading; in a single region, batches may have been ready before. 0 if no image was
+  /// taken. Collective.
   double images_per_s(Communicator& ranks) const;
 
   /// stall_percent (of the time, the largest of the ranks), and means over all ranks per image that

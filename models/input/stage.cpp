@@ -37,8 +37,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-/// InputError if `folder` is that of the shared set or, where a folder as a whole is the set, lies
-/// in it, with all links resolved. Creates nothing.
+/// InputError if `folder` is the folder of the shared set or, if a whole folder is the set, lies in
+/// it. Resolves all links, and creates nothing.
 void expect_outside(const fs::path& folder, const StageListing& set) {
   std::error_code failed;
   const fs::path named = fs::weakly_canonical(fs::absolute(folder), failed);
@@ -52,8 +52,8 @@ void expect_outside(const fs::path& folder, const StageListing& set) {
   }
 }
 
-/// InputError on all leaders if the folders of two nodes are one: each leaves a file in its own,
-/// and looks for those of the others.
+/// InputError on all leaders if two nodes have the same folder: each leader leaves a file in its
+/// folder, and looks for the files of the others.
 void expect_own_folder(const fs::path& folder, const StageListing& set, Communicator& leaders) {
   const std::string job =
       leaders.allgather(fmt::format("{}.{}", getpid(), Clock::now().time_since_epoch().count()))
@@ -111,7 +111,7 @@ class Stager final {
     } catch (...) {  // the next run continues from here
       try {
         kept_->give_up();
-      } catch (const std::exception&) {  // the first exception tells the failure
+      } catch (const std::exception&) {  // the first exception describes the failure
       }
       throw;
     }
@@ -203,8 +203,8 @@ class Stager final {
     });
   }
 
-  /// Broadcasts a chunk of `reader`, which has it in `own`, and keeps what this node lacks. An
-  /// error is reported before the next chunk, so that no node waits for another.
+  /// Broadcasts a chunk of `reader`, which has it in `own`, and keeps the files that this node
+  /// lacks. An error is reported before the next chunk, so that no node waits for another one.
   void pass_on(std::size_t reader, const StageChunk& chunk,
                const std::vector<std::uint32_t>& checksums, std::vector<char>& own) {
     const std::span<char> bytes(reader == me() ? own.data() : received_.data(),

@@ -33,11 +33,11 @@ struct StageOptions {
 std::string name_stage_folder(const std::string& folder, int node);
 
 /// Copies the set `data` (a path as for open_samples()) into `folder` of each node. The first rank
-/// of one node reads each file that a node lacks once; the nodes take files in turns, so that all
-/// read at once, and pass pieces on by broadcasts while the next ones are read. Memory: four pieces
-/// a node. InputError or CaseError on all ranks: as StageFolder; if two nodes share a folder, or it
-/// lies in the set (nothing is then created); if a shared file changes while it is read; if the
-/// system counts no reads. Collective.
+/// of one node reads each file that a node lacks once; files are divided among the nodes, so that
+/// all nodes read at the same time, and broadcast pieces while they read the next ones. Memory:
+/// four pieces a node. InputError or CaseError on all ranks: as StageFolder; if two nodes share a
+/// folder, or it lies in the set (nothing is then created); if a shared file changes while it is
+/// read; if the system counts no reads. Collective.
 StagedSet stage(const std::string& data, const std::string& folder, const StageOptions& options,
                 Communicator& ranks);
 

@@ -32,8 +32,8 @@ using nlohmann::json;
 
 constexpr const char* manifest_schema = "assay-stage/1";
 constexpr const char* own_names = ".assay-stage.";  // prefix of the names
-constexpr double between_saves_s = 0.5;  // of the manifest, while files are staged, and at least
-constexpr double between_saves = 20;     // times what the last one has taken
+constexpr double between_saves_s = 0.5;             // between writes of the manifest, and at least
+constexpr double between_saves = 20;                // times the seconds of the last write
 
 InputError make_folder_error(const fs::path& folder, const std::string& why,
                              const std::string& cure) {
@@ -58,7 +58,7 @@ bool is_manifest(const json& manifest) {
   });
 }
 
-/// A file has the checksum of its only piece, or that of its pieces' checksums.
+/// The checksum of a file: that of its only piece, or the checksum of its pieces' checksums.
 std::uint32_t checksum_of_pieces(const std::vector<std::uint32_t>& pieces) {
   if (pieces.size() == 1) return pieces.front();
   std::vector<char> bytes;
@@ -119,7 +119,7 @@ StageFolder::StageFolder(fs::path folder, std::vector<StageFile> files, std::int
   if (!error) fs::create_directory(unfinished, error);
   if (error) cannot_write(unfinished, error.value());
   keep_whole(known);
-  save();  // from now on the names are known as staged ones
+  save();  // records the names as staged files
   make_empty_files();
 }
 
@@ -160,7 +160,7 @@ std::vector<std::optional<std::uint32_t>> StageFolder::read_manifest() {
     if (entry.at("bytes") == file.bytes && entry.at("version") == file.version)
       known[position->second] = entry.at("crc32c").get<std::uint32_t>();
     else
-      ++replaced_;  // the shared file is another one now
+      ++replaced_;  // the shared file has been replaced
   }
   std::error_code missing;
   for (std::size_t i = 0; i < files_.size(); ++i)

@@ -20,7 +20,7 @@ struct StageFile {
   std::string version;  ///< DataFile::identity() of the shared file; empty if it has no bytes
 };
 
-/// Consecutive bytes of a file: what one message has of it.
+/// Consecutive bytes of a file, which one message carries.
 struct StagePiece {
   std::size_t file = 0;  ///< index
   std::int64_t offset = 0, bytes = 0;
@@ -37,24 +37,24 @@ inline constexpr const char* stage_manifest = ".assay-stage.json";
 inline constexpr const char* stage_lock = ".assay-stage.lock";
 inline constexpr const char* stage_partial = ".assay-stage.partial";
 
-/// One process of a node has the folder, from the constructor on until it ends. A file gets its
-/// name when it is complete: written, synced, dropped from the page cache where that is possible,
-/// read back, and equal to what its reader has read. The manifest names all files of the set, with
-/// size, version of the shared file, checksum and state ("whole" or "missing"); it is replaced as a
+/// One process of a node owns the folder, from the constructor until the process ends. A file gets
+/// its name when it is complete: written, synced, dropped from the page cache if possible, read
+/// back, and equal to the bytes of its reader. The manifest names all files of the set, with size,
+/// version of the shared file, checksum and state ("whole" or "missing"); it is replaced as a
 /// whole. InputError for a folder that cannot be used, CaseError if a file cannot be written (a
 /// full disk) or read back; both name the file and say what to do.
 class StageFolder final {
  public:
   /// Locks the folder, which is created if it is missing. Removes files that a killed run has left
   /// unfinished, and staged files whose size, content or shared version differs. InputError also if
-  /// another job has it, or if it has files that no staging of this set has put there: a folder
+  /// another job uses it, or if it has files that no staging of this set has created: a folder
   /// without a manifest must be empty. `piece`: bytes of a piece.
   StageFolder(std::filesystem::path folder, std::vector<StageFile> files,
               std::int64_t piece = stage_piece);
 
   /// True if the file is there, with the checksum of its manifest.
   bool whole(std::size_t file) const { return checksums_[file].has_value(); }
-  /// Files that the manifest had as whole, but were removed since they differ.
+  /// Number of files that the manifest listed as whole, but that differed and were removed.
   std::int64_t replaced() const { return replaced_; }
 
   /// Writes the next piece of a file that is not whole; pieces of one file come in order, those of
@@ -65,14 +65,14 @@ class StageFolder final {
   /// The same after a failure: unfinished files are removed first, since the disk may be full.
   void give_up();
 
-  /// Reads all files: why one is not what was staged, or "".
+  /// Reads all files. Returns why one differs from the staged file, or "".
   std::string fault() const;
 
  private:
   std::filesystem::path path(std::size_t file) const { return folder_ / files_[file].name; }
   std::filesystem::path partial(std::size_t file) const;
   void lock();
-  /// The checksums of the manifest, by index; none if it has no such file as whole.
+  /// The checksums of the manifest, by index; nothing for a file that it does not list as whole.
   std::vector<std::optional<std::uint32_t>> read_manifest();
   void expect_empty() const;
   void keep_whole(const std::vector<std::optional<std::uint32_t>>& known);

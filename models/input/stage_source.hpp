@@ -20,7 +20,7 @@ struct StageListing {
   std::vector<StageFile> files;
 };
 
-/// Rank 0 looks up the files of the set `data`, without reading them, for all. Throws
+/// Rank 0 lists the files of the set `data` for all ranks, without reading them. Throws
 /// InputError on all ranks if `data` names no set. Collective.
 StageListing list_stage_files(const std::string& data, Communicator& ranks);
 
@@ -39,8 +39,8 @@ class SharedReader final {
 
   /// `listing` must outlive it.
   explicit SharedReader(const StageListing& listing) : listing_(listing) {}
-  /// Reads in a thread of its own, whose reads the kernel counts. `chunk` must outlive the future,
-  /// which has InputError for a file that differs from the listed one or changes meanwhile.
+  /// Reads in a separate thread, whose reads the kernel counts. `chunk` must outlive the future.
+  /// The future throws InputError if a file differs from the listed one or changes meanwhile.
   std::future<FileRead> start(const StageChunk& chunk);
 
   /// Amounts that all threads have read; valid while none reads.

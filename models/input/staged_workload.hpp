@@ -1,5 +1,5 @@
 #pragma once
-// A workload that reads a staged set, with what staging has cost and whether it was right.
+// A workload that reads a staged set, and reports the cost and the correctness of the staging.
 
 #include <memory>
 
@@ -9,9 +9,9 @@
 
 namespace assay {
 
-/// `inner` with the metrics of the staging. Its checks also fail if the shared files were not each
-/// read once (fault_of_staging()) or, after the timed runs, if a file in the folder of a node no
-/// longer has the checksum with which its reader has read it. `ranks` must outlive the workload.
+/// `inner` with the metrics of the staging. Its checks also fail if the shared files were not read
+/// exactly once (fault_of_staging()) or if, after the timed runs, a file in the folder of a node
+/// has another checksum than its reader computed. `ranks` must outlive the workload.
 std::unique_ptr<Workload> make_staged_workload(std::unique_ptr<Workload> inner, StagedSet staged,
                                                Communicator& ranks);
 

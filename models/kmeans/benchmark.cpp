@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t most_clusters = 1 << 16, most_iterations = 100000;
 
-/// "2+3+4": numbers of centroids, each of which has a run; all are timed as one.
+/// "2+3+4": numbers of centroids. Each has a run; all runs are timed together.
 std::vector<std::int64_t> parse_clusters(const std::string& text) {
   std::vector<std::int64_t> all;
   for (const std::string& number : split(text, '+'))
@@ -100,7 +100,7 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
     read.method = runs;
   }
 
-  /// A tolerance decides during the run how many iterations there are.
+  /// With a tolerance, the run itself determines the number of iterations.
   double passes(const AnalyticsSettings& settings) const override {
     const Runs& runs = find_runs(settings);
     if (runs.front().tolerance >= 0) return 0;

@@ -33,7 +33,7 @@ double error_of_move(const KmeansClaims& claims) {
 
 namespace {
 
-/// True if the run stopped where the case does not let it, or went on where it had to stop.
+/// True if the run stopped earlier or later than the case demands.
 bool stops_wrongly(const Trajectory& trajectory, const KmeansClaims& claims) {
   const auto iterations_made = iterations_in(trajectory);
   if (iterations_made == 0 || static_cast<std::int64_t>(iterations_made) > claims.iterations)
@@ -57,7 +57,7 @@ double error_of_moved(const Trajectory& trajectory, const KmeansClaims& claims) 
   return own == trajectory.moved ? 0 : std::abs(trajectory.moved - own) / own;  // keeps NaN
 }
 
-/// Rows that the counts of an iteration miss or have twice.
+/// Number of rows that the counts of an iteration miss or contain twice.
 double count_missed_rows(const Trajectory& trajectory, const KmeansClaims& claims) {
   double missed = 0;
   for (std::size_t step = 0; step < iterations_in(trajectory); ++step) {

@@ -15,8 +15,8 @@ class ClaimedStart {
   ClaimedStart(const KmeansClaims& claims, std::int64_t clusters);
   /// random: the rows. kmeans++: the first row.
   const std::vector<std::int64_t>& rows() const { return rows_; }
-  /// kmeans++: centroid c is the row at which the running sum of all rows' squared distances to the
-  /// centroids before it passes parts()[c] of the whole.
+  /// kmeans++: centroid c is the row at which a running sum passes parts()[c] of the whole. It sums
+  /// the squared distances of the rows to the earlier centroids.
   const std::vector<double>& parts() const { return parts_; }
 
  private:
@@ -24,8 +24,8 @@ class ClaimedStart {
   std::vector<double> parts_;
 };
 
-/// The starting centroids of a trajectory that are not the rows that it names, or rows that the
-/// seed does not choose. Reads each of these rows. Collective.
+/// Number of starting centroids that differ from the rows that the trajectory names, or of rows
+/// that the seed does not choose. Reads each of these rows. Collective.
 double wrong_starts(const Trajectory& trajectory, const KmeansClaims& claims, std::int64_t clusters,
                     const DataTable& table, RankCalls& ranks);
 
@@ -33,8 +33,8 @@ double wrong_starts(const Trajectory& trajectory, const KmeansClaims& claims, st
 std::vector<Relation> relations_of_history(const std::vector<const Trajectory*>& claimed,
                                            const KmeansClaims& claims);
 
-/// The largest move of a centroid in an iteration, over the root mean square distance of the rows;
-/// and its relative error, there and here: of sums of d squares.
+/// The largest move of a centroid in an iteration over the root mean square distance of the rows;
+/// and the relative error of both computations of it, which sum d squares.
 double move_in(const Trajectory& trajectory, std::size_t step, const KmeansClaims& claims);
 double error_of_move(const KmeansClaims& claims);
 

@@ -33,7 +33,7 @@ struct Trajectory {
   std::vector<std::vector<double>> counts;     ///< [iterations][k] rows of each centroid
   std::vector<double> inertia;  ///< [iterations] sum of squared distances to the centroids before
   int iterations = 0;           ///< that were executed
-  std::int64_t passes = 0;      ///< runs of the kernel meanwhile, as its step counted them
+  std::int64_t passes = 0;      ///< runs of the kernel, as its step counted them
   double moved = 0;             ///< in the last one: largest move / root mean square distance
 };
 
@@ -42,7 +42,7 @@ struct Trajectory {
 /// Vassilvitskii, k-means++: the advantages of careful seeding, SODA 2007.
 std::vector<std::int64_t> starting_rows(const DataTable& table, const RowPass& mine,
                                         const KmeansSettings& settings, RankCalls& ranks);
-/// These rows as they were loaded: centroids [k * d]. Collective.
+/// The values of these rows as loaded: centroids [k * d]. Collective.
 std::vector<double> centroids_at(const std::vector<std::int64_t>& rows, const DataTable& table,
                                  const RowPass& mine, RankCalls& ranks);
 

@@ -31,7 +31,7 @@ class LloydRun {
   }
 
   std::int64_t clusters() const { return settings_.clusters; }
-  /// True if the run decides how many iterations it has.
+  /// True if the run determines its number of iterations.
   bool decides() const { return settings_.tolerance >= 0; }
   /// Passes over the table in the last run, and operations.
   double passes() const { return static_cast<double>(trajectory_.passes); }
@@ -70,7 +70,7 @@ class LloydRun {
     trajectory_.passes = assign_->runs() - before;
   }
 
-  /// `suffix`: behind each name.
+  /// `suffix`: appended to each name.
   void add_metrics(const std::string& suffix, std::map<std::string, Metric>& all) const {
     const auto last = static_cast<std::size_t>(trajectory_.iterations - 1);
     const std::vector<double>& counts = trajectory_.counts[last];
@@ -99,14 +99,14 @@ class LloydRun {
       const double count = trajectory_.counts[step][c] = sums_[k_ * d_ + c];
       double moved = 0;
       for (std::size_t j = c * d_; j < (c + 1) * d_; ++j) {
-        // Values are as the table's type holds them: the kernel reads these, and so does the check.
+        // Values are rounded to the table's type, because the kernel and the check both read these.
         to[j] = count > 0 ? round_to(type_, sums_[j] / count) : from[j];
         moved += (to[j] - from[j]) * (to[j] - from[j]);
       }
       farthest = std::max(farthest, moved);
     }
     trajectory_.moved = std::sqrt(farthest / (sums_.back() / static_cast<double>(rows_)));
-    if (farthest == 0) trajectory_.moved = 0;  // also where all rows are centroids
+    if (farthest == 0) trajectory_.moved = 0;  // also if all rows are centroids
   }
 
   KmeansSettings settings_;

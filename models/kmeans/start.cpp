@@ -36,7 +36,7 @@ std::int64_t row_at(double part, const std::vector<double>& weights, RowRange mi
     all += totals[rank];
   }
   const double wanted = part * all;
-  // The rank that has the row tells it (from 1); rounding may leave none, or two with it.
+  // The rank with the row reports it (from 1). By rounding, no rank or two ranks may have it.
   std::vector<double> sums(static_cast<std::size_t>(ranks.size()));
   double running = before;
   for (std::size_t i = 0; i < weights.size(); ++i) {

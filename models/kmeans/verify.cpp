@@ -1,6 +1,6 @@
-// Verification of Lloyd's iterations: what each run claims to have gone through is checked at the
-// first, the last and a random iteration, which it cannot know. Each iteration follows from the
-// centroids before it alone.
+// Verification of Lloyd's iterations: the history that each run claims is checked at the first, the
+// last and a random iteration, which the run cannot predict. Each iteration depends only on the
+// centroids before it.
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -24,11 +24,12 @@ using Sum = Eigen::Map<Eigen::RowVectorXd>;
 constexpr std::int64_t rows_at_once = 64;  // of 250 features: 128 KB, which stay in a cache
 
 /// Sums of one checked iteration, from `offset` on in one array: sums [k * d], counts [k], squared
-/// norms of each centroid's rows [k], inertia, what the rows that may be with another centroid can
-/// add to it, and of these rows for each centroid [k]: how many, and their distances; the distances
-/// of each centroid's own rows [k]; for each column [d]: its part of the inertia, and of the
-/// squared norms. The start of kmeans++ also gives, for each centroid [k], the squared distances to
-/// those before it: of all rows, of those before its row, and of its row.
+/// norms of each centroid's rows [k], inertia, and the inertia that uncertain rows (which may
+/// belong to another centroid) can add; number and distances of the uncertain rows of each centroid
+/// [k each]; distances of each centroid's own rows [k]; for each column [d each], its part of the
+/// inertia and of the squared norms. For the start of kmeans++ also, for each centroid, three sums
+/// of squared distances to the earlier centroids: of all rows, of the rows before its row, and of
+/// its row.
 struct Sizes {
   std::size_t k = 0, d = 0, offset = 0;
   bool plus_plus = false;
@@ -58,13 +59,13 @@ struct CheckedIteration {
 struct Roundoff {
   double claimed;    ///< of the backend's scores, in the type of the table
   double own;        ///< of the scores of this check
-  double underflow;  ///< of products in the type of the table, as it is
+  double underflow;  ///< of products in the type of the table; absolute
 };
 
-/// The error of the difference of two scores, each a norm and a product, both sums of d products in
-/// any order. Each sum has an error of at most d u / (1 - d u) times the sum of its absolute terms
-/// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, 3.1), and 2 |x|.|c| <= ||x||^2 +
-/// ||c||^2. The constant exceeds the subtractions.
+/// The error of the difference of two scores. A score consists of a norm and a product, both sums
+/// of d products in any order. Each sum has an error of at most d u / (1 - d u) times the sum of
+/// its absolute terms (Higham, Accuracy and Stability of Numerical Algorithms, 2002, 3.1), and 2
+/// |x|.|c| <= ||x||^2 + ||c||^2. The constant covers the subtractions.
 double error_of_scores(std::size_t d) {
   return 2 * (static_cast<double>(d) + 8) * unit_roundoff(DataType::fp64);
 }
@@ -86,8 +87,8 @@ Eigen::Index find_smallest(const Eigen::VectorXd& values) {
   return std::min_element(values.begin(), values.end()) - values.begin();
 }
 
-/// The centroid nearest to a row by the distances themselves. Adds the row to the uncertain ones of
-/// each centroid that the backend's scores may have taken for the nearest.
+/// The centroid nearest to a row, from the distances themselves. Adds the row to the uncertain rows
+/// of each centroid that the backend's scores may make the nearest.
 Eigen::Index find_nearest(const Rows::ConstRowXpr& x, double norm, const CheckedIteration& checked,
                           Roundoff roundoff, double* sums) {
   const Sizes& at = checked.at;
@@ -112,8 +113,8 @@ Eigen::Index find_nearest(const Rows::ConstRowXpr& x, double norm, const Checked
   return nearest;
 }
 
-/// Adds the squared distance of row number `row` to the centroids before each one. Negative weights
-/// are rounding errors.
+/// For each centroid, adds the squared distance of row `row` to the earlier centroids. Negative
+/// weights are rounding errors.
 void add_weights(const Eigen::VectorXd& scores, double norm, std::int64_t row,
                  const CheckedIteration& checked, double* weights) {
   double least = std::numeric_limits<double>::infinity();
@@ -126,8 +127,8 @@ void add_weights(const Eigen::VectorXd& scores, double norm, std::int64_t row,
   }
 }
 
-/// Adds rows, from number `first` on, to the sums of their nearest centroids. One product of
-/// matrices gives the scores of all; only rows that these leave unclear need all distances.
+/// Adds rows, from number `first` on, to the sums of their nearest centroids. One matrix product
+/// gives all scores; only rows with unclear scores need all distances.
 void add_rows(const Rows& x, const Eigen::VectorXd& norms, const CheckedIteration& checked,
               Roundoff roundoff, std::int64_t first, double* sums) {
   const Sizes& at = checked.at;
@@ -153,7 +154,7 @@ void add_rows(const Rows& x, const Eigen::VectorXd& norms, const CheckedIteratio
   }
 }
 
-/// The centroids of kmeans++ at whose row the running sum does not pass the part that was drawn.
+/// Number of centroids of kmeans++ at whose row the running sum does not pass the drawn part.
 double wrong_choices(const CheckedIteration& checked, const KmeansClaims& claims,
                      const double* sums) {
   if (!checked.at.plus_plus) return 0;
@@ -165,7 +166,7 @@ double wrong_choices(const CheckedIteration& checked, const KmeansClaims& claims
   for (std::size_t c = 1; c < checked.at.k; ++c) {
     const double* const weights = sums + checked.at.weights() + 3 * c;
     const double all = weights[0], wanted = start.parts()[c] * all;
-    // The rounding of sums over rows, and of each row's scores.
+    // Rounding errors of sums over rows, and of each row's scores.
     const double slack =
         8 * rows * unit_roundoff(DataType::fp64) * all +
         2 * error_of_scores(checked.at.d) * (all_norms + rows * checked.norms.maxCoeff());
@@ -174,19 +175,19 @@ double wrong_choices(const CheckedIteration& checked, const KmeansClaims& claims
   return wrong;
 }
 
-/// The largest errors of the checked iterations, over what rounding allows; and the largest error
-/// of an inertia that these relations let pass, as a part of it.
+/// The largest errors of the checked iterations beyond rounding; and the largest relative error of
+/// an inertia that these relations cannot detect.
 struct Errors {
   double centroids = 0, counts = 0, inertia = 0, hidden = 0;
 };
 
-/// error / whole: 0 where the error is none, also of nothing. Keeps NaN.
+/// error / whole; 0 if there is no error, even if whole is 0. Keeps NaN.
 double compute_part(double error, double whole) { return error <= 0 ? 0 : error / whole; }
 
-/// The error of a centroid [d] of which no row is certain, as a part of the norm
-/// that it may have. A centroid without rows keeps its place, to the bit. Otherwise it is the mean
-/// of `count` rows, so its move is at most their mean distance: `distances`, the sum over all rows
-/// that it may have, over `count`.
+/// The error of a centroid [d] without certain rows, relative to the norm that it may have. A
+/// centroid without rows must keep its exact place. Otherwise it is the mean of `count` rows, so
+/// its move is at most their mean distance: `distances` (the sum over all rows that it may have)
+/// over `count`.
 double error_of_empty(std::span<const double> before, std::span<const double> after, double count,
                       double distances, double roundoff) {
   if (!(count > 0))
@@ -202,10 +203,10 @@ double error_of_empty(std::span<const double> before, std::span<const double> af
                       std::sqrt(norm_before) + allowed);
 }
 
-/// The inertia that wrong assignments and centroids can add and still pass, as a part of it.
-/// Centroids may be off by `error` of their rows. The inertia of columns that are equal in each
-/// cluster is such an error itself: it counts for nothing, and if there are no other columns, no
-/// error is large beside it.
+/// The relative part of the inertia that undetected wrong assignments and centroids can add.
+/// Centroids may be off by `error` of their rows. The inertia of columns that are constant in each
+/// cluster consists of such errors, so it does not count; if there are no other columns, no error
+/// is large compared with it.
 double compute_hidden_part(const double* sums, const Sizes& at, double error) {
   double real = 0, noise = 0;
   for (std::size_t j = 0; j < at.d; ++j) {
@@ -224,7 +225,7 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
   for (std::size_t c = 0; c < at.k; ++c) {
     const double count = sums[at.counts() + c], uncertain = sums[at.uncertain() + c];
     worst.counts = at_least(worst.counts, std::abs(claimed.counts[step][c] - count) - uncertain);
-    if (count <= uncertain) {  // may be empty, or any of those rows
+    if (count <= uncertain) {  // may have none, or any of the uncertain rows
       const auto place = [&](std::size_t at_step) {
         return std::span(claimed.centroids[at_step]).subspan(c * at.d, at.d);
       };
@@ -242,8 +243,9 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
       moved += (mean - claimed.centroids[step][j]) * (mean - claimed.centroids[step][j]);
       norm += mean * mean;
     }
-    // Each row x that joins or leaves moves the mean m by at most ||x - m|| over the rows that are
-    // left, and ||x - m|| is at most x's distance to the centroid before plus that one's to m.
+    // Each row x that joins or leaves moves the mean m by at most ||x - m|| over the number of
+    // remaining rows. ||x - m|| is at most the distance from x to the earlier centroid plus that
+    // from this centroid to m.
     // The mean is rounded once to the table's type.
     const double allowed =
         (sums[at.distances() + c] + uncertain * std::sqrt(moved)) / (count - uncertain) +
@@ -258,7 +260,7 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
                             sums[at.inertia()]));
 }
 
-/// The first, the last and a random one of those that were made.
+/// The first, the last and a random one of the executed iterations.
 std::vector<CheckedIteration> check_iterations(const std::vector<const Trajectory*>& claimed,
                                                const std::string& start, std::size_t d,
                                                std::uint64_t seed) {
@@ -282,13 +284,12 @@ std::vector<CheckedIteration> check_iterations(const std::vector<const Trajector
   return all;
 }
 
-/// The number of last centroids whose bits are not rank 0's, on all ranks together. A rank with
-/// other centroids would go another way from there on.
+/// Number of last centroids whose bits differ from rank 0's, over all ranks. A rank with other
+/// centroids would diverge from the other ranks.
 double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCalls& ranks) {
   double differing = 0;
   for (const Trajectory* trajectory : claimed) {
-    // Only the iterations that were made count: --until-moved may have left the last ones
-    // unwritten.
+    // Only executed iterations count: with --until-moved, the last ones may be unwritten.
     const std::vector<double>& mine = trajectory->centroids[iterations_in(*trajectory)];
     std::vector<double> first = mine;
     ranks.broadcast(first);

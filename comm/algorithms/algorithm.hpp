@@ -30,7 +30,7 @@ struct AlgorithmEntry {
 /// collectives.
 const std::vector<AlgorithmEntry>& algorithms();
 
-/// Fills in the fields of `executed` that all of Assay's own algorithms share: the implementation
+/// Fills in the fields of `execution` that all of Assay's own algorithms share: the implementation
 /// ("Assay's " and `how`) and the types in which `call` reduces.
 void describe_own(const std::string& how, const Call& call, Execution& execution);
 

@@ -51,9 +51,9 @@ class Oracle {
   // The data of the inputs. There are two passes: integer inputs, for which the arithmetic is
   // exact, and inputs with full significands, which are also those of the timed runs.
 
-  /// Largest magnitude of integer inputs for which every sum is exact in the arithmetic of
-  /// `executed` (direct sums of products). 0 if the algorithm is not exact on integers (Winograd)
-  /// or no magnitude is small enough; there is then no integer pass.
+  /// Largest magnitude of integer inputs for which every sum is exact in the arithmetic of the
+  /// execution (direct sums of products). 0 if the algorithm is not exact on integers (Winograd) or
+  /// no magnitude is small enough; there is then no integer pass.
   virtual int exact_magnitude(const Execution&) const { return 0; }
   /// Magnitude of the full-significand data of an argument of an integer type (Values). Not used
   /// for floating types.
@@ -122,7 +122,7 @@ class Oracle {
     return std::nullopt;
   }
 
-  /// The reason why results of `executed` cannot be judged (there is no error bound for it);
+  /// The reason why results of such an execution cannot be judged (there is no error bound for it);
   /// nothing if they can.
   virtual std::optional<std::string> cannot_judge(const Execution&) const { return std::nullopt; }
 

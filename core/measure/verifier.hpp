@@ -34,7 +34,7 @@ struct VerifierSetup {
 
 class Verifier {
  public:
-  /// `buffers` and `oracle` must outlive the verifier. `executed` returns Operation::execution(),
+  /// `buffers` and `oracle` must outlive the verifier. `execution` returns Operation::execution(),
   /// on which data and error bounds depend.
   Verifier(const BufferSets& buffers, const Oracle& oracle, std::function<Execution()> execution,
            const VerifierSetup& setup);

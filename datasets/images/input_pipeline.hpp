@@ -78,8 +78,8 @@ class InputPipeline {
   std::int64_t steps() const;  ///< batches of this rank in an epoch
   int threads() const;         ///< that were started
   int prefetch() const;        ///< batches that fit its memory for preparing in advance
-  /// Starts preparing at most `batches` batches, beginning at `from`, over as many epochs as they
-  /// need. Batches that were prepared before are dropped.
+  /// Starts preparing at most `batches` batches, beginning at `state`, over as many epochs as they
+  /// need. Drops batches that were already prepared.
   void start(const PipelineState& state, std::int64_t batches = unlimited);
   /// The next batch; valid until the next call of next() or start(). Throws InputError if a file
   /// cannot be read or has changed, or if there are more bad samples than max_bad_samples (the

@@ -20,8 +20,8 @@ void RankCalls::prepare(std::span<double> values) {
   ranks_.prepare(make_broadcast(values));
 }
 
-/// MPI recommends, but does not demand, that a reduction gives the same bits on all ranks
-/// (MPI 4.0, section 6.9.1): rank 0's are broadcast, so that decisions cannot differ.
+/// MPI recommends, but does not require, that a reduction gives the same bits on all ranks (MPI
+/// 4.0, section 6.9.1). So rank 0's result is broadcast, and decisions cannot differ.
 void RankCalls::sum(std::span<double> values) {
   if (size() == 1) return;
   ranks_.run(make_sum(values), stream_);

@@ -20,9 +20,9 @@ Relation all_rows(double counted, std::int64_t rows);
 double error_of_sums(double terms);
 
 /// A verification that passes if all relations hold. max_error and bound are those of the relation
-/// with the largest error / bound. `checked`: number of values that the relations read; `of`: what
-/// these are. Both are in the text of the reference ("fp64: residual, orthogonality; over all
-/// 65536000 values").
+/// with the largest error / bound. `checked`: number of values that the relations read; `what`: a
+/// description of these values. Both are in the text of the reference ("fp64: residual,
+/// orthogonality; over all 65536000 values").
 Verification make_verification(const std::vector<Relation>& relations, std::int64_t checked,
                                const std::string& what);
 

@@ -15,7 +15,7 @@ constexpr std::int64_t small_inputs = 48, small_width = 16, small_classes = 10;
 
 struct MlpShape {
   std::int64_t inputs = 1024, width = 512, layers = 2, classes = 10;
-  std::int64_t percent = 0;  ///< of the numbers between layers that dropout drops
+  std::int64_t percent = 0;  ///< percentage of the numbers between layers that dropout drops
 };
 
 /// The last field, which a network without dropout does not have.
@@ -46,7 +46,7 @@ std::string to_descriptor(const MlpShape& shape) {
 Network make_mlp(const MlpShape& shape) {
   Network network;
   network.family = "mlp";
-  network.descriptor =  // apart from to_descriptor(), so that expect_network() compares two things
+  network.descriptor =  // not by to_descriptor(): expect_network() compares two sources
       fmt::format("i{}w{}l{}c{}", shape.inputs, shape.width, shape.layers, shape.classes) +
       of_dropout(shape);
   network.fields = {{"inputs", shape.inputs},

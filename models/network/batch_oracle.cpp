@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr int pixels_of_image = 24;
 constexpr std::int64_t files_of_batch = 8;
-constexpr std::int64_t looked_at = 64;  // labels of an image, whatever they should be
+constexpr std::int64_t looked_at = 64;  // labels of an image that are checked for their range
 
 /// The number after `letter` in a descriptor like "d18w8s32c10" or "learnable:n2000v500".
 std::optional<std::int64_t> number_after(const std::string& text, char letter) {
@@ -41,7 +41,7 @@ std::string quote_numbers(const std::string& name) {
   return first == name.npos ? "" : name.substr(first + 1, name.find(':', first + 1) - first - 1);
 }
 
-/// The encoded bytes and the label of a sample, read from where the set says that it is.
+/// The encoded bytes and the label of a sample, read from the place that the set states.
 Sample read_again(const SampleSet& set, std::int64_t index, std::int64_t label_base) {
   const std::string where = set.where(index), mark = ", offset ";
   const std::size_t comma = where.rfind(mark);
@@ -72,7 +72,7 @@ Sample read_again(const SampleSet& set, std::int64_t index, std::int64_t label_b
   return sample;
 }
 
-/// Chooses at most `most` of `count` labels, others in each step.
+/// Chooses at most `most` of `count` labels, different ones in each step.
 struct Strided {
   std::int64_t count, step, first;
   Strided(std::int64_t labels, std::int64_t most, std::int64_t begin)
@@ -166,10 +166,10 @@ std::string BatchOracle::glance(const Batch& batch) {
           (hash ^ std::bit_cast<std::uint32_t>(batch.images[pixel])) * 0x9E3779B97F4A7C15U, 29);
   const bool repeats = std::find(taken_.begin(), taken_.end(), hash) != taken_.end();
   taken_[next_++ % taken_.size()] = hash;
-  return repeats ? fault(batch, true) : "";  // there are sets with equal images
+  return repeats ? fault(batch, true) : "";  // equal images are no fault in themselves
 }
 
-/// Sizes, and the numbers of samples: each within its set, and in an evaluation those in order.
+/// Checks sizes, and the numbers of samples: each within its set, and in order in an evaluation.
 std::string BatchOracle::fault_of_numbers(const Batch& batch, bool training) const {
   const auto size = static_cast<std::size_t>(claims_.batch);
   const std::int64_t samples = training ? claims_.train_images : claims_.valid_images;
@@ -208,7 +208,7 @@ std::optional<FieldOracle> BatchOracle::field(const Batch& batch, std::int64_t i
   return FieldOracle(claims_.input, claims_.image_seed, LearnableOracle::number(sample, training));
 }
 
-/// The label that the pixel has, or the image, whose labels then are as those of one pixel.
+/// The label of a pixel, or of an image, which is treated as one pixel.
 std::int64_t BatchOracle::label(const Batch& batch, const Place& at, bool training,
                                 const std::optional<FieldOracle>& field) const {
   const std::int64_t sample = batch.samples[static_cast<std::size_t>(at.image)];

@@ -19,8 +19,8 @@ namespace assay {
 
 /// The data that a case claims, from its texts alone.
 struct DataClaims {
-  /// `of`: what the network of the case reads, by its definition. `seed`: of the run, without its
-  /// trial.
+  /// `defined`: the input of the case's network by its definition. `seed`: that of the run, without
+  /// its trial.
   DataClaims(const Settings& settings, const DefinedInput& defined, std::uint64_t seed);
 
   enum class Kind { one_batch, learnable, files };
@@ -32,7 +32,7 @@ struct DataClaims {
   std::vector<double> class_factors;  ///< in the loss, of labels of pixels
   std::int64_t batch = 0, passes = 1, ranks = 1;
   std::int64_t train_images = 0, valid_images = 0;  ///< in the sets
-  std::int64_t bad_samples = 0;                     ///< that may be missing, of all ranks
+  std::int64_t bad_samples = 0;                     ///< samples that may be missing, over all ranks
   std::int64_t label_base = 0;
   std::string augment;
   std::uint64_t image_seed = 1;  ///< of generated images
@@ -42,9 +42,9 @@ struct DataClaims {
   std::int64_t steps() const { return train_images / (batch * ranks) / passes; }
 };
 
-/// It shares no code with the sources of batches: formulas of pixels and labels, orders of
-/// evaluation, views and constants are written again. The order of an epoch of training has no
-/// formula here: EpochLedger checks its properties. Messages name image, sample, epoch and step.
+/// It shares no code with the sources of batches: it has its own formulas of pixels and labels,
+/// evaluation orders, views and constants. It has no formula for the order of a training epoch:
+/// EpochLedger checks the properties of that order. Messages name image, sample, epoch and step.
 class BatchOracle {
  public:
   /// CaseError if a set of files cannot be opened.
@@ -54,9 +54,9 @@ class BatchOracle {
   /// The first fault of a batch that this rank has taken: numbers, labels, and some pixels of each
   /// image (of files, of 8 images); "" if there is none.
   std::string fault(const Batch& batch, bool training) const;
-  /// A fast check for every batch of training: the numbers, some labels, and of one generated image
-  /// two pixels and the label, or about 64 labels of its pixels. A batch of files is judged by
-  /// fault() if it looks like one of the last 16.
+  /// A fast check for every training batch: the sample numbers, some labels, and for one generated
+  /// image two pixels and its label (or about 64 labels of pixels). A batch of files is judged by
+  /// fault() if some of its pixels equal those of one of the last 16 batches.
   std::string glance(const Batch& batch);
   /// The first difference between a batch and what an executor holds; "" if there is none.
   static std::string fault_of_copy(const Batch& batch, const Executor& executor);
@@ -80,7 +80,7 @@ class BatchOracle {
     return batch.labels.subspan(static_cast<std::size_t>(image) * labels_of_image(),
                                 labels_of_image());
   }
-  /// The generated field of an image, if it is one.
+  /// The generated field of an image, if the image is one.
   std::optional<FieldOracle> field(const Batch& batch, std::int64_t image, bool training) const;
   std::int64_t label(const Batch& batch, const Place& at, bool training,
                      const std::optional<FieldOracle>& field) const;
@@ -94,7 +94,7 @@ class BatchOracle {
   const int rank_;
   std::shared_ptr<const SampleSet> training_, validation_;  ///< of files
   std::array<std::uint64_t, 16> taken_{};  ///< hashes of some pixels of the last batches
-  std::size_t next_ = 0;                   ///< of these
+  std::size_t next_ = 0;                   ///< index in taken_
   TakenSample last_;                       ///< the first sample of the last batch
 };
 

@@ -32,7 +32,7 @@ class Batches {
   virtual void pause() {}
   /// The state from which start() continues with the same batch as next() would.
   virtual PipelineState state() const = 0;
-  /// Continues from a state. At most `batches` batches are prepared in advance from there on.
+  /// Continues from a state. From then on, at most `batches` batches are prepared in advance.
   virtual void start(const PipelineState& state,
                      std::int64_t batches = InputPipeline::unlimited) = 0;
 
@@ -41,18 +41,18 @@ class Batches {
   virtual std::int64_t classes() const = 0;
   virtual PipelineCounters counters() const = 0;     ///< since the last start()
   virtual std::int64_t faults() const { return 0; }  ///< of the set as a whole
-  /// Faults, and the bad samples that state() has.
+  /// Faults, and the bad samples in state().
   virtual std::int64_t bad_samples() const { return 0; }
   virtual std::vector<std::string> bad_sample_messages() const { return {}; }
   /// The name of the set in ids of rows.
   virtual std::string canonical() const = 0;
 };
 
-/// Returns batches.next(). With several ranks, an InputError of one rank ends the job with exit
-/// code 2, since the others would wait for it in their next collective call.
+/// Returns batches.next(). With several ranks, an InputError on one rank ends the job with exit
+/// code 2, because the other ranks would wait for this rank in their next collective call.
 const Batch& take_next(Batches& batches, Communicator& ranks);
 
-/// The part of each epoch that a rank has.
+/// The share of a rank in each epoch.
 struct BatchShare {
   std::int64_t batch = 32;  ///< images of a batch of one rank
   int rank = 0, ranks = 1;
@@ -64,7 +64,7 @@ struct ResidentSettings {
   std::int64_t classes = 1000;
   InputShape input;
   std::uint64_t seed = 1;
-  std::int64_t samples = 1281167;  ///< of an epoch; the default is that of ImageNet
+  std::int64_t samples = 1281167;  ///< samples of an epoch; default: ImageNet's
   Labels labels = Labels::per_sample;
 };
 

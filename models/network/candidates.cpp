@@ -1,4 +1,4 @@
-// The candidates of an executor: which there are, and which of them computes each node.
+// Collects the candidates of an executor, and chooses one for each node.
 
 #include <fmt/format.h>
 
@@ -19,14 +19,15 @@
 namespace assay {
 namespace {
 
-/// Runs of each candidate, of which the fastest counts.
+/// Runs of each candidate; the fastest one counts.
 constexpr int measured_runs = 3;
 
 /// A candidate whose first run took this many times as long as the fastest is not run again.
 constexpr double much_slower = 2;
 
-/// The part of the network's bound that the error of one operation may have: the root of about as
-/// many layers as ResNet-50 has, whose errors are independent.
+/// The error that one operation may have, as a part of the network's bound. ResNet-50 has about 64
+/// layers; if their errors are independent, the total error is about sqrt(64) = 8 times that of
+/// one.
 constexpr double share_of_tolerance = 1.0 / 8;
 
 /// True if two operations of a backend do the same in the same way.
@@ -41,7 +42,7 @@ std::string Choice::text() const {
   return algorithm.empty() ? backend : fmt::format("{} ({})", backend, algorithm);
 }
 
-/// The requests for a node, in this order.
+/// The choices to try for a node, in this order.
 std::vector<Choice> Executor::choices(std::size_t node, Plugins& plugins) const {
   if (!settings_.chosen.empty()) {
     const Choice& chosen = settings_.chosen.at(node);
@@ -71,7 +72,7 @@ Result<Executor::Candidate> Executor::try_candidate(const GraphNode& node, const
     if (failure != nullptr && !*failure) *failure = std::current_exception();
     fault = error.what();
   }
-  // All ranks have the same candidates.
+  // A candidate that fails on one rank is left out on all: all ranks must have the same ones.
   if (const Agreement faults(fault, ranks); !faults.none()) return Unsupported{faults.text()};
   return candidate;
 }
@@ -88,7 +89,7 @@ std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
               ? try_candidate(graph_.nodes[i], choice, plugins, ranks, &failure)
               : make_candidate(graph_.nodes[i], choice, plugins, ranks);
       if (auto* refusal = std::get_if<Unsupported>(&prepared)) {
-        // A backend that computes it by no choice of its own says so once, not of each algorithm.
+        // A backend's reason is kept once, for its own choice, not again for each algorithm.
         if (choice.algorithm.empty())
           reasons.push_back(refusal->reason.starts_with(choice.backend)
                                 ? refusal->reason
@@ -130,8 +131,8 @@ std::string Executor::why_unused() const {
   return fmt::format("{} computes no operation of the network ({})", first_backend, first_refusal_);
 }
 
-/// Algorithms that no backend chooses by itself get no more scratch memory than those that one
-/// does.
+/// Leaves out algorithms that no backend chooses by itself if they need more scratch memory than
+/// all those that some backend does.
 void Executor::leave_out_large() {
   const auto own = [](const Candidate& candidate) { return candidate.choice.is_own(); };
   std::size_t most = 0;
@@ -145,7 +146,8 @@ void Executor::leave_out_large() {
       });
 }
 
-/// Ranks choose together, by the times of all, and the row tells rank 0's choices.
+/// Candidates must be equal because ranks choose together, by the times of all ranks, and the row
+/// tells only rank 0's choices.
 void Executor::expect_equal_candidates(Communicator& ranks) const {
   if (ranks.size() == 1) return;
   const auto list_names = [this](std::size_t node) {
@@ -171,7 +173,7 @@ void Executor::expect_equal_candidates(Communicator& ranks) const {
       rank, hosts[rank], graph_.nodes[node].text(), others[node], first[node]));
 }
 
-/// The fastest of a few runs of each.
+/// The seconds of each candidate: its fastest run of a few.
 std::vector<double> Executor::seconds_of_all(std::vector<Candidate>& all) const {
   std::vector<double> seconds(all.size(), std::numeric_limits<double>::infinity());
   for (int run = 0; run < measured_runs; ++run) {
@@ -183,9 +185,9 @@ std::vector<double> Executor::seconds_of_all(std::vector<Candidate>& all) const 
   return seconds;
 }
 
-/// Runs the first candidate of a node, and says why its results may not be used, or nothing; the
-/// same on all ranks. Sets `wrong` if they are: they may also be too coarse, in another arithmetic,
-/// or impossible to judge.
+/// Runs the first candidate of a node. Returns why its results may not be used, or ""; the result
+/// is empty on all ranks or on none. Sets `wrong` only if the results are wrong. Results may also
+/// be refused because they are too coarse, use another arithmetic, or cannot be judged.
 std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wrong) {
   const GraphNode& node = graph_.nodes[index];
   const Choice& by = choice(index);
@@ -217,8 +219,8 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
                      answers[1], most);
 }
 
-/// Puts the candidates with sums first, of the node `before` and of the next one; leaves them out
-/// if the two nodes are faster without.
+/// For the node `before` and the next one: puts the candidates with sums first if the two nodes
+/// together are faster with sums; otherwise leaves these candidates out.
 void Executor::choose_sums(std::size_t before, Communicator& ranks) {
   double best[] = {0, 0};  // without, with them
   for (const std::size_t node : {before, before + 1}) {
@@ -253,7 +255,7 @@ bool Executor::chooses() const {
 void Executor::measure(Communicator& ranks) {
   if (!chooses()) return;
   recordings_.forget();
-  // No candidate is the first to touch a page.
+  // Touches all pages first, so that no candidate's time includes page faults.
   fill(arena_.get(), 0xff, arena_bytes_);
   if (sums_) fill(sums_.get(), 0xff, sums_bytes_);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {

@@ -16,7 +16,7 @@ std::uint64_t CheckedSteps::next_seed() { return trainer_.settings().seed + ++ch
 Verification CheckedSteps::make(const std::string& when, std::size_t checked) {
   Verification verification;
   verification.passed = true;
-  std::size_t next = 0;  // of the batches that were kept, which come again for a step made again
+  std::size_t next = 0;  // next kept batch; a repeated step takes the same batches again
   const auto load_kept = [&] {
     if (next >= kept_.size()) return;
     trainer_.load(kept_[next].images, kept_[next].labels);

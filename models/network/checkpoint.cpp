@@ -23,7 +23,7 @@ using nlohmann::json;
 
 constexpr std::string_view magic = "ASSAYCKP";
 constexpr std::size_t length_at = 8, check_at = 16, header_at = 20;
-/// Format 2 did not say which training it was of: batch, data and learning rate were missing.
+/// Format 2 did not identify the training: batch, data and learning rate were missing.
 constexpr int version_of_format = 3;
 constexpr const char* partial_ending = ".partial";
 constexpr const char* byte_order = std::endian::native == std::endian::little ? "little" : "big";
@@ -45,7 +45,7 @@ std::uint64_t number_at(std::span<const char> bytes, std::size_t at, int count) 
   return number;
 }
 
-/// The CRC-32C of what stands before it and of the header.
+/// The CRC-32C of the bytes before the checksum and of the header.
 std::uint32_t head_check(std::span<const char> before, std::string_view header) {
   std::string checked(before.begin(), before.begin() + check_at);
   checked += header;
@@ -134,7 +134,7 @@ CheckpointCost write_checkpoint(const std::filesystem::path& file, const std::st
     parts.emplace_back(reinterpret_cast<const char*>(blob.bytes.data()), blob.bytes.size());
   try {
     write_parts(file, parts, partial_ending);
-  } catch (const InputError& error) {  // a name was good input when the run began
+  } catch (const InputError& error) {  // not bad input: the name was valid when the run began
     throw CaseError(error.what());
   }
   CheckpointCost cost;

@@ -29,15 +29,15 @@ struct CheckpointCost {
 };
 
 /// Replaces `file` completely or not at all (core/result/whole_file.hpp; the temporary file is
-/// `file`.partial), so that it is a complete checkpoint at any time. `architecture` names the
-/// network of the blobs. `state` is the caller's (step, sampler, loss scale). CaseError if the file
+/// `file`.partial), so it is a complete checkpoint at any time. `architecture` names the network of
+/// the blobs. `state` belongs to the caller (step, sampler, loss scale). CaseError if the file
 /// cannot be written; the previous checkpoint then remains, and the partial file is removed.
 /// std::logic_error if `state` has numbers that are not finite.
 CheckpointCost write_checkpoint(const std::filesystem::path& file, const std::string& architecture,
                                 const nlohmann::json& state, std::span<const CheckpointBlob> blobs);
 
-/// InputError if the temporary file of write_checkpoint() is there and is not what a program that
-/// was killed has left: it would be removed.
+/// InputError if a file with the name of write_checkpoint()'s temporary file exists and is not the
+/// remainder of a killed program: write_checkpoint() would remove it.
 void expect_no_other_partial(const std::filesystem::path& file);
 
 /// A checkpoint in memory.
@@ -48,7 +48,8 @@ class Checkpoint {
   Checkpoint(const std::filesystem::path& file, const std::string& architecture);
 
   const nlohmann::json& state() const { return state_; }
-  /// CRC-32C of the header, which has those of all blobs: equal for equal checkpoints.
+  /// CRC-32C of the header, which contains the CRC-32C of each blob; so equal checkpoints have
+  /// equal values.
   std::uint32_t check() const { return check_; }
   /// Copies the blob `name` to `out`. InputError if there is none of this name and size.
   void copy(const std::string& name, std::span<std::byte> out) const;

@@ -5,8 +5,8 @@
 
 namespace assay {
 
-/// It uses B. P. Welford's recurrence (Technometrics 4, 1962), which has no sum of squares that
-/// cancels. Sums in fp64 of n terms may be wrong by some n of its roundoffs.
+/// Uses B. P. Welford's recurrence (Technometrics 4, 1962), which avoids the cancellation of sums
+/// of squares. A sum of n terms in fp64 may be wrong by about n roundoffs of fp64.
 ClaimedError compute_claimed_error(std::span<const double> outputs, std::span<const double> targets,
                                    double u) {
   long double of_outputs = 0, of_targets = 0, error = 0, xx = 0, tt = 0, xt = 0, n = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Losses by the definition of a network, in fp64, from the logits that it has.
+// Losses by the definition of a network, computed in fp64 from its logits.
 
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 namespace assay {
 
 struct ClaimedLoss {
-  double value = 0, bound = 0;  ///< bound: of the rounding errors of one that is computed with u
+  double value = 0, bound = 0;  ///< bound: rounding errors, if computed with roundoff u
 };
 
 /// Softmax cross-entropy of one label with label smoothing s:
@@ -16,7 +16,7 @@ struct ClaimedLoss {
 ClaimedLoss compute_claimed_cross_entropy(std::span<const double> logits, std::size_t label,
                                           double smoothing, double u);
 
-/// The results of an image with a label for each pixel.
+/// The loss and the counts of an image with a label for each pixel.
 struct ClaimedPixels {
   ClaimedLoss loss;  ///< sum over pixels, each times the factor of its label's class
   std::vector<std::int64_t> counts;  ///< pixels by [label, class of the largest logit]

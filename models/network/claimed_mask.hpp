@@ -11,7 +11,7 @@ namespace assay {
 class ClaimedMask {
  public:
   ClaimedMask(const std::string& layer, std::uint64_t seed, std::int64_t rank);
-  /// The key of its random numbers, the rank in its high half.
+  /// The key of the layer's random numbers; the rank is in the high half.
   std::int64_t key() const { return static_cast<std::int64_t>(of_rank_ << 32 | of_layer_); }
   /// True if an element is kept in the pass `pass` of a training, if each is dropped with the
   /// probability `p`. Elements are counted with the channels innermost.

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// P. Goyal et al., arXiv:1706.02677: the rate is stated for this many images in a step.
+/// Rates are stated for this number of images in a step (P. Goyal et al., arXiv:1706.02677).
 constexpr double stated_for_images = 256;
 constexpr double pi = 3.14159265358979323846;
 
@@ -25,7 +25,7 @@ std::vector<std::string> split_text(const std::string& text, char separator) {
 
 double number(const Settings& settings, const char* name) { return std::stod(settings.at(name)); }
 
-/// Ranks, or groups of ranks, that have samples of their own.
+/// The number of ranks, or groups of ranks, with their own samples.
 double with_samples(const Settings& settings) {
   const double ranks = number(settings, "ranks");
   const auto way = settings.find("parallel");

@@ -17,12 +17,12 @@ class ClaimedRate {
   /// option can give.
   ClaimedRate(const Settings& settings, std::int64_t steps_of_epoch);
 
-  /// The rate of steps without a schedule, as the timed steps are.
+  /// The rate of steps without a schedule, such as the timed steps.
   double constant() const { return peak_; }
   /// The rate of a step of the training, counted from 0 over all epochs.
   double at(std::int64_t step) const;
-  /// True if `rate` is `claimed`. Both need fewer than 100 roundings, also with the C library's cos
-  /// and pow.
+  /// True if `rate` equals `claimed` up to rounding. Each takes fewer than 100 roundings, including
+  /// the C library's cos and pow.
   static bool agrees(double rate, double claimed);
 
  private:

@@ -8,9 +8,9 @@
 
 namespace assay {
 
-/// Follows the rule of PyTorch's GradScaler, as --loss-scale names it: a step that was skipped
-/// halves a dynamic scale, and so many finite steps in a row double it, from 1 to 2^24. With a lag,
-/// the halved scale is that with which the applied gradients were made.
+/// Follows the rule of PyTorch's GradScaler as --loss-scale states it: a skipped step halves a
+/// dynamic scale, and the stated number of consecutive finite steps doubles it, within 1 and 2^24.
+/// With a lag, the scale that is halved is the one with which the applied gradients were made.
 class ClaimedScale {
  public:
   /// `text`: of --loss-scale.
@@ -28,23 +28,23 @@ class ClaimedScale {
   double start_ = 1;
   std::int64_t growth_ = 2000;
   LossScaleState state_;
-  double waiting_ = 0;    ///< the scale of the gradients that wait for their update; 0: none do
-  bool unknown_ = false;  ///< those of a checkpoint wait, of which the scale is not known
+  double waiting_ = 0;    ///< scale of the gradients that wait for their update; 0: none wait
+  bool unknown_ = false;  ///< gradients of a checkpoint wait; their scale is not known
   bool skipped_ = false;
 };
 
-/// Holds the loss scale of single steps, between which others may be made, against the rule. With a
-/// lag the rule needs the steps before, so it says nothing.
+/// Compares the loss scale after single steps with the rule; unobserved steps may lie between them.
+/// With a lag the rule also needs the earlier steps, so nothing is compared.
 class WatchedScale {
  public:
-  /// `now`: the state after step number `step`. The difference from the rule if the state before
-  /// the step is known, that is, after the step before it; else "".
+  /// `now`: the state after step number `step`. Returns the difference from the rule if the state
+  /// after the previous step is known; else "".
   std::string see(const std::string& rule, std::int64_t step, const LossScaleState& now);
   void forget() { step_ = -1; }
 
  private:
   LossScaleState state_;
-  std::int64_t step_ = -1;  ///< number of the step after which it was state_
+  std::int64_t step_ = -1;  ///< state_ is the state after this step
 };
 
 }  // namespace assay

@@ -69,7 +69,7 @@ ClaimedElement ClaimedUpdate::element(const ClaimedTensor& tensor, double rate,
   ClaimedElement after;
   ClaimedNumber step;
   if (has_second()) {
-    descent.error += least_normal;  // which a small epsilon enlarges
+    descent.error += least_normal;  // a small epsilon enlarges this error
     const double decay = rmsprop_ ? alpha_ : beta2_,
                  more = (1 - decay) * descent.value * descent.value;
     after.second = {
@@ -90,7 +90,7 @@ ClaimedElement ClaimedUpdate::element(const ClaimedTensor& tensor, double rate,
       added.error + of_terms * (std::abs(kept) + std::abs(added.value)) + least_normal};
   step = after.velocity;
   if (moments_) {
-    // Wider than a double: a decay near 1 leaves few digits of the difference.
+    // In long double: with a decay near 1, few digits of the difference would remain.
     const auto without = [n = updates](double decay) {
       return static_cast<double>(1 - std::pow(static_cast<long double>(decay), n));
     };

@@ -1,6 +1,6 @@
 #pragma once
 // An update of parameters as the options of a case describe it (docs/method-training.md), in fp64,
-// with what rounding may change. It shares no formula with the operation (kernels/update).
+// with a bound on rounding errors. It shares no formula with the operation (kernels/update).
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ struct ClaimedTensor {
   double decay = 0;                  ///< 0 for biases and normalizations
   double gradient = 0, weights = 0;  ///< norms
   double directions = 0;             ///< norm of lamb's, without the rate
-  bool adapts = false;               ///< no bias, nor of a normalization
+  bool adapts = false;               ///< neither a bias nor a parameter of a normalization
 };
 
 struct ClaimedElement {
@@ -38,7 +38,7 @@ class ClaimedUpdate {
   ClaimedElement element(const ClaimedTensor& tensor, double rate, std::int64_t updates,
                          const ClaimedNumber& gradient, double weight, double velocity,
                          double second, double u, double of_norms) const;
-  /// lamb's direction: what its norm is made of.
+  /// An element of lamb's direction; the norm of these is ClaimedTensor::directions.
   double direction(const ClaimedTensor& tensor, std::int64_t updates, double gradient,
                    double weight, double velocity, double second) const;
 

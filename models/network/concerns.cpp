@@ -21,7 +21,7 @@ void Concerns::add(const Trainer& trainer) {
   double elements = 0;
   for (const Parameter& parameter : graph.parameters)
     elements += static_cast<double>(parameter.elements());
-  // The padding of cache lines between parameters has gradients of 0, too.
+  // The padding between parameters (to cache lines) also has gradients of 0; it must not count.
   const double filling = static_cast<double>(graph.elements(graph.gradients)) - elements;
   zeros_ += (counts[1] - filling) / elements;
   stale_ += counts[2] / elements;

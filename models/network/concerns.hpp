@@ -1,7 +1,7 @@
 #pragma once
-// The losses of 16-bit training: gradients that became 0, gradients that overflowed, and weights
-// that are too large for their updates (P. Micikevicius et al., Mixed Precision Training, ICLR
-// 2018, sections 3.1 and 3.2).
+// Information that 16-bit training loses: gradients that became 0, gradients that overflowed, and
+// weights that are too large for their updates (P. Micikevicius et al., Mixed Precision Training,
+// ICLR 2018, sections 3.1 and 3.2).
 
 #include <map>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// Adds up the counts of the updates of several steps (the tensor `counts` of
-/// kernels/update/problem.hpp); of the gradients of all ranks together.
+/// Adds up the counts of several steps' updates (the tensor `counts` of
+/// kernels/update/problem.hpp). They count the gradients summed over all ranks.
 class Concerns {
  public:
   /// Call it after each step. Does nothing for a step without an update.

@@ -69,7 +69,7 @@ class Training {
     trainer_.initialise();
     PipelineState state;
     if (settings_.restart) state = restored();
-    // Gradients of steps before this training wait no more.
+    // No gradients of earlier steps wait for their update.
     if (settings_.step_oracle != nullptr) settings_.step_oracle->forget();
     if (oracle_ != nullptr) oracle_->begin(trainer_, epoch_, step_, settings_.restart);
     clock_.start();
@@ -116,7 +116,7 @@ class Training {
       }
       losses_ += one_step(check, random());
       ++(slowed ? untimed_ : timed);
-      // A step that was skipped says nothing: the next one is checked.
+      // A skipped step proves nothing, so the next step is checked.
       if (check && overflowed_) ++checked;
       ++step_;
       stop_if_diverged();
@@ -129,7 +129,7 @@ class Training {
       next.step = 0;
       training_.start(next);
     }
-    // Checked and judged steps count as long as the others took in the mean.
+    // Each checked or judged step counts as the mean time of the other steps.
     const double step_seconds = (clock_.counted_seconds() - begun) / static_cast<double>(timed);
     clock_.leave_out(-step_seconds * static_cast<double>(steps_ - first + counted_later - timed));
     untimed_ = 0;
@@ -137,7 +137,8 @@ class Training {
     end_epoch(result, step_seconds, random());
   }
 
-  /// Makes the result of the epoch's steps, and validates it if it is time. `seed`: of the checks.
+  /// Completes the result of the epoch, and validates it if a validation is due. `seed`: of the
+  /// checks.
   void end_epoch(EpochResult result, double step_seconds, std::uint64_t seed) {
     double losses = losses_;
     losses_ = 0;
@@ -172,8 +173,8 @@ class Training {
     settings_.after_epoch();
   }
 
-  /// The next step without checks, for its time alone: it is then made again from the same state.
-  /// So the only step of an epoch can be checked.
+  /// Makes the next step without checks, only to time it. The step is then made again from the same
+  /// state. So an epoch has a time even if its only step is checked.
   void rehearse() {
     const double before = clock_.counted_seconds();
     Trainer::State state;
@@ -193,8 +194,8 @@ class Training {
     if (settings_.step_oracle != nullptr) settings_.step_oracle->forget();
   }
 
-  /// The nodes of the network have counted the images that they ran on, and the updates. With a lag
-  /// the first step of a training has no gradients to apply.
+  /// Compares the images and updates that the network's nodes have counted with the claims. With a
+  /// lag the first step of a training has no gradients to apply.
   void expect_work(std::int64_t steps) {
     const NetworkWork work = work_.take(trainer_.executor(), ranks_);
     if (settings_.claims.empty()) return;
@@ -240,14 +241,14 @@ class Training {
     if (settings_.progress) settings_.progress(epoch_text(result));
   }
 
-  /// With a lag two steps in a row: the second applies the gradients of the first.
+  /// With a lag, two consecutive steps are judged: the second applies the gradients of the first.
   bool is_judged() const {
     return settings_.step_oracle != nullptr && !rehearses_ &&
            step_ % steps_between_oracles >= steps_between_oracles - 1 - trainer_.settings().lag;
   }
 
-  /// Makes a step that the step oracle (if the case has one) judges, also if the loss scale skips
-  /// it.
+  /// Makes a step that the step oracle (if the case has one) judges, even if the loss scale skips
+  /// the step.
   void judged_step(double rate, StepCheck* check, const std::function<void()>& load_next,
                    bool judged, std::uint64_t seed) {
     StepOracle* const oracle = judged ? settings_.step_oracle : nullptr;
@@ -275,7 +276,7 @@ class Training {
       result_.input_seconds += seconds_since(start);
       if (oracle_ != nullptr) oracle_->take(batch);
       if (!checked) return;
-      training_.pause();  // checks do not count, so nothing is read meanwhile
+      training_.pause();  // checks are not timed, so no input may be read during them
       if (oracle_ != nullptr) oracle_->judge(batch, trainer_);
     };
     load_next();
@@ -291,7 +292,7 @@ class Training {
       return loss;
     }
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
-    // With a lag, the first step of all has no update.
+    // With a lag, the very first step has no update.
     const bool updates = trainer_.settings().lag == 0 || epoch_ + step_ > 0;
     judged_step(rate, &check, load_next, updates, seed);
     if (oracle_ != nullptr) oracle_->end_step(trainer_, rate, trainer_.loss(), true, true);
@@ -319,8 +320,8 @@ class Training {
       throw Divergence(*why);
   }
 
-  /// Ranks end together: one that was asked to is enough. Whole epochs are in the checkpoint
-  /// already.
+  /// All ranks end together if one of them was asked to. The checkpoint already contains all
+  /// complete epochs.
   void stop_if_asked() {
     if (!stop_) return;
     double stops = stop_->is_requested() ? 1 : 0;
@@ -374,15 +375,15 @@ class Training {
   TrainingCheckpoint checkpoint_;
   Convergence result_;
   std::optional<StopRequest> stop_;
-  std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of the next one, that were made
+  std::int64_t epoch_ = 0, step_ = 0;  ///< completed epochs, and completed steps of the next epoch
   std::optional<double> score_;        ///< of a validation since the last step
   double losses_ = 0;                  ///< sum over these steps, on this rank
   TrainingClock clock_;
   WorkCount work_;
   bool rehearses_ = false;
   std::int64_t rehearsed_ = 0;  ///< steps of the epoch that were made twice
-  bool overflowed_ = false;     ///< the checked step, whose checks say nothing then
-  std::int64_t untimed_ = 0;    ///< checked steps of this epoch that are not yet counted as others
+  bool overflowed_ = false;     ///< the checked step has overflowed, so its checks prove nothing
+  std::int64_t untimed_ = 0;    ///< checked steps of this epoch whose time is not counted yet
 };
 
 }  // namespace

@@ -27,23 +27,23 @@ struct ConvergenceSettings {
   std::int64_t warmup_epochs = 0;
   std::int64_t validate_every = 1;  ///< in epochs; the last epoch is always validated
   Decay decay;
-  /// Further settings, by the names of options, that must be the same when a training continues.
+  /// Further settings, by option name, that must not change when a training continues.
   std::map<std::string, std::string> same_settings{};
   /// File of the checkpoint; empty: none. It is written after every epoch, and after SIGTERM,
   /// before the signal ends the process.
   std::filesystem::path checkpoint;
   bool restart = false;  ///< continue from `checkpoint`
-  /// Parameters of the case, by which the training is verified; empty: it is not.
+  /// Parameters of the case; the training is verified against them. Empty: it is not verified.
   Settings claims{};
-  /// Judges every eighth step as a whole, by `claims`; nullptr: nobody does.
+  /// Judges every eighth step as a whole, by `claims`; nullptr: no step is judged so.
   StepOracle* step_oracle = nullptr;
   /// Called with a line about each epoch, on every rank.
   std::function<void(const std::string&)> progress{};
   /// Called on all ranks after each epoch and its validation, before the checkpoint is written.
   /// An exception, on all ranks, ends the training.
   std::function<void()> after_epoch{};
-  /// Judges data, evaluation and state of the training, on all ranks or on none; nullptr: steps and
-  /// operations are judged alone.
+  /// Judges data, evaluation and state of the training; set on all ranks or on none. nullptr: only
+  /// steps and operations are judged.
   TrainingOracle* oracle = nullptr;
 };
 
@@ -55,7 +55,7 @@ struct EpochResult {
   /// counts as long as the other steps.
   double seconds = 0;
   double images_per_s = 0;  ///< of its steps, including the input
-  /// A training that continues after its last step is validated alone.
+  /// False for a training that continues after its last step: it is only validated.
   bool has_steps() const { return images_per_s > 0; }
   /// Times when the epoch began, when its steps had ended, and when its validation had ended, in
   /// seconds since 1970. The system's clock is read once; times then follow a steady clock. Unlike
@@ -88,8 +88,8 @@ void expect_trainable(const Batches& training, std::int64_t accumulate,
 /// Trains from initial parameters, or from the checkpoint, until a validation reaches the target or
 /// all epochs are done. Collective. Throws Divergence if a loss is not finite, if gradients are not
 /// finite and the loss scale cannot be the reason, or if the loss scale has skipped too many steps
-/// in a row (LossScale::stuck). InputError as TrainingCheckpoint: a checkpoint that is damaged or
-/// of another training, a file that would be lost.
+/// in a row (LossScale::stuck). InputError as from TrainingCheckpoint: for a checkpoint that is
+/// damaged or belongs to another training, or if a file would be lost.
 Convergence train(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,
                   Communicator& ranks, const ConvergenceSettings& settings);
 

@@ -26,12 +26,12 @@ struct DefinedInput {
   std::vector<double> class_factors{};
 };
 
-/// The distances of the places of a convolution's filter, and of the taps of the filter.
+/// The stride of a convolution's filter, and the distance of the filter's taps.
 struct DefinedWindow {
   std::int64_t stride = 1, dilation = 1;
   static constexpr std::int64_t half_filter = -1;
-  /// The padding on each side; half_filter: half its extent, so that the stride alone makes planes
-  /// smaller.
+  /// The padding on each side; half_filter: half the filter's extent, so that only the stride makes
+  /// planes smaller.
   std::int64_t padding = half_filter;
 };
 
@@ -42,10 +42,10 @@ struct NetworkDefinition {
   ReferenceNetwork small{};
   /// Dense layers begin with weights within sqrt(6 / (inputs + features)) and biases 0.
   bool glorot = false;
-  /// Filters, by name, that begin uniform up to another number than sqrt(6 / (channels taps^2)).
+  /// Filters, by name, whose initial weights have another bound than sqrt(6 / (channels taps^2)).
   std::map<std::string, double> bounds{};
-  /// Windows by layer, of convolutions that have another window than DefinedWindow{}. A transposed
-  /// convolution has the window of the convolution whose bwd_data it is.
+  /// Windows, by layer, of convolutions whose window is not DefinedWindow{}. A transposed
+  /// convolution is the bwd_data of a convolution, and has the window of that convolution.
   std::map<std::string, DefinedWindow> windows{};
 };
 

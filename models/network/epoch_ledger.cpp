@@ -65,7 +65,7 @@ std::string EpochLedger::fault_of_order() {
                  : "";
 }
 
-/// Adds the counts of all ranks: several in each number, as whole numbers below 2^53.
+/// Adds the counts of all ranks. Each double holds several counts, as a whole number below 2^53.
 std::string EpochLedger::fault_of_samples() {
   const int bits = std::bit_width(2 * static_cast<std::uint64_t>(ranks_.size()));
   const auto together = static_cast<std::size_t>(53 / bits);

@@ -10,10 +10,11 @@
 
 namespace assay {
 
-/// Checks properties of the order of samples, whatever formula makes it: in an epoch the batches of
-/// all ranks and passes hold each sample at most once, and their number is that of the claims;
-/// epochs have different orders, and none has that of the set. An order of fewer than 20 samples
-/// says nothing of this (20 samples have 2e18 orders).
+/// Checks properties of the order of samples, independent of the formula that makes it. In an
+/// epoch, the batches of all ranks and passes contain each sample at most once, and as many samples
+/// as claimed. Epochs have different orders, and no epoch has the order of the set. Orders of fewer
+/// than 20 samples are not compared, since they may be equal by chance (20 samples have 2e18
+/// orders).
 class EpochLedger {
  public:
   EpochLedger(const DataClaims& claims, Communicator& ranks)

@@ -15,20 +15,22 @@
 namespace assay {
 namespace {
 
-/// Other checks judge numbers that are not finite: this one requires that both are or neither is.
+/// If a number is not finite, the other must not be finite either; other checks judge such numbers.
 bool agrees(double value, double expected, double bound) {
   if (!std::isfinite(value) || !std::isfinite(expected))
     return std::isfinite(value) == std::isfinite(expected);
   return std::fabs(value - expected) <= bound;
 }
 
-/// The loss and score of one sample, and the largest distance of a right result from them.
+/// The loss and score of one sample, and the largest distance that a right result may have from
+/// each.
 struct Answer {
   double loss = 0, bound = 0;
   double score = 0, score_bound = 0;
 };
 
-/// True if an image is answered right; of logits that rounding may exchange, either answer is.
+/// The answer for an image with one label. If rounding may exchange the order of two logits, either
+/// score is right.
 Answer judge_answer(std::span<const double> logits, std::size_t label, double u) {
   const ClaimedLoss loss = compute_claimed_cross_entropy(logits, label, 0, u);
   Answer answer{loss.value, loss.bound, 1, 0};
@@ -42,7 +44,8 @@ Answer judge_answer(std::span<const double> logits, std::size_t label, double u)
   return answer;
 }
 
-/// The answer for sample `i` of a batch that an executor has run. `outputs`: the network's of it.
+/// The answer for sample `i` of a batch that an executor has run. `outputs`: the network's outputs
+/// for this sample.
 Answer judge_answer(const Executor& executor, const Batch& batch, const DataClaims& claims,
                     std::size_t i, std::span<const double> outputs) {
   const Graph& graph = executor.graph();

@@ -20,12 +20,12 @@ class EvaluationOracle {
   /// All arguments must outlive it.
   EvaluationOracle(const BatchOracle& data, Communicator& ranks) : data_(data), ranks_(ranks) {}
 
-  /// Compares the statistics that the inference graph has with the mean over the ranks of their
-  /// moving averages. Collective.
+  /// Compares the statistics of the inference graph with the moving averages of the ranks
+  /// (`running`), averaged over all ranks. Collective.
   void begin(const Executor& executor, const std::vector<double>& running);
   /// Judges a batch that the executor has loaded.
   void judge_images(const Executor& executor, const Batch& batch);
-  /// Recomputes its losses and scores in fp64 from the logits of the executor.
+  /// Recomputes the losses and scores of the batch in fp64 from the logits of the executor.
   void judge_results(const Executor& executor, const Batch& batch);
   /// Adds the results of a batch.
   void add(const Batch& batch, std::span<const double> losses, std::span<const double> scores);

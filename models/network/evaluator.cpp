@@ -35,7 +35,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::make(Trainer& trainer, Plugins& pl
   return evaluator;
 }
 
-/// Ranks have seen other images: all take the mean of their averages.
+/// Each rank has seen different images, so all ranks use the mean of their moving averages.
 void Evaluator::put_statistics() {
   std::vector<double> all = trainer_.running_statistics();
   RankCalls(ranks_).sum(all);
@@ -76,10 +76,10 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
   for (std::int64_t step = 0; step < batches.steps(); ++step) {
     const Batch& batch = take_next(batches, ranks_);
     labels.assign(batch.labels.begin(), batch.labels.end());
-    // Images that are not there get any label, and do not count.
+    // Missing images get an arbitrary label, and do not count.
     std::replace(labels.begin(), labels.end(), std::int64_t{-1}, std::int64_t{0});
     put_batch(*executor_, batch.images, labels);
-    if (step == checked) batches.pause();  // checks do not count, so nothing is read meanwhile
+    if (step == checked) batches.pause();  // checks are not timed: no input may be read meanwhile
     if (step == checked) judge([&](auto& checker) { checker.judge_images(*executor_, batch); });
     const auto start = std::chrono::steady_clock::now();
     run(step == checked ? check : nullptr);
@@ -104,7 +104,7 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check, EvaluationOra
     evaluation.images = static_cast<std::int64_t>(sums[2]);
   }
   judge([&](auto& checker) { checker.end(evaluation); });
-  // Nobody knows how long a single batch takes without checks: then they count.
+  // If there is only one batch, its time without checks is not known: then checks count.
   if (checked >= 0 && batches.steps() > 1)
     evaluation.check_seconds =
         std::max(0.0, seconds[1] - seconds[0] / static_cast<double>(batches.steps() - 1));

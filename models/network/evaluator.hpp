@@ -16,7 +16,7 @@ struct Evaluation {
   Quality quality = Quality::accuracy;
   double score = 0;  ///< of that quality: the mean of the samples' scores
   std::int64_t images = 0;
-  double check_seconds = 0;  ///< by which the checked batch took longer than the others did
+  double check_seconds = 0;  ///< extra time of the checked batch, and of the oracle
 };
 
 /// Runs the inference graph of a trainer's network. It shares the memory of the trainer's
@@ -28,8 +28,8 @@ class Evaluator {
                                                  Communicator& ranks);
 
   /// Evaluates all images of `batches` once. Collective: all ranks have the same number of steps.
-  /// The operations that `check` names are compared with their oracles in one batch, which its seed
-  /// draws. `oracle` judges the statistics, this batch as a whole, and the result.
+  /// In one batch, drawn by the seed of `check`, the operations that `check` names are compared
+  /// with their oracles. `oracle` judges the statistics, this batch as a whole, and the result.
   Evaluation evaluate(Batches& batches, StepCheck* check = nullptr,
                       EvaluationOracle* oracle = nullptr);
   Executor& executor() { return *executor_; }

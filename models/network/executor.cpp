@@ -175,8 +175,8 @@ void Executor::allocate() {
     else if (graph_.values[v].storage == Storage::persistent && !settings_.memory.contains(v))
       persistent += in_lines(bytes);
   }
-  // Scratch memory is one more tensor of a node, that no other needs. The layers at the time when
-  // most activations are alive are small and need little of it.
+  // Scratch memory is planned as a tensor of its node. It adds little to the peak: when most
+  // activations are alive, the running layers are small.
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::size_t scratch = 0;
     for (const Candidate& candidate : candidates_[i])
@@ -355,13 +355,13 @@ void Executor::run(Phase phase) {
     for (const std::size_t i : nodes) run_node(i);
   };
   if (observer_ != nullptr) return one_by_one();
-  // A stream records what is submitted to itself alone.
+  // A recording contains only work of this stream, so all nodes must use its device.
   const bool warm = std::ranges::all_of(nodes, [this](std::size_t i) {
     return runs_[i] > 0 && candidates_[i].front().device == device_;
   });
   const std::int64_t before = runs_[nodes.front()];
   recordings_.run(make_key(phase, swapped_), device_->stream(), warm, one_by_one);
-  // A recording submits its nodes without run_node(); one that fails has only counted them.
+  // A recording submits its nodes uncounted; if recording failed, they may be counted twice.
   const std::int64_t missed = before + 1 - runs_[nodes.front()];
   for (const std::size_t i : nodes) runs_[i] += missed;
 }
@@ -385,7 +385,7 @@ double Executor::run_timed(std::size_t node) {
 }
 
 void Executor::run_timed(Phase phase, std::span<double> seconds) {
-  constexpr std::size_t most = 15;  // a stream has a mark more
+  constexpr std::size_t most = 15;  // one less than the marks of a stream
   const std::vector<std::size_t>& nodes = phases_[phase];
   for (std::size_t first = 0, last = 0; first < nodes.size(); first = last) {
     Candidate& begins = candidates_[nodes[first]].front();
@@ -440,10 +440,10 @@ void Executor::poison() {
   for (const ValueIndex value :
        {graph_.logits, graph_.losses, graph_.correct, graph_.correlations, graph_.confusion})
     if (value != Graph::none) spoil(value);
-  // One by one: what lies between them stays 0.
+  // One by one, so that the gaps between them stay 0.
   if (graph_.gradients != Graph::none)
     for (const Parameter& parameter : graph_.parameters) spoil(parameter.gradient);
-  if (graph_.accumulates()) spoil(graph_.gradients);  // a step begins with 0, everywhere
+  if (graph_.accumulates()) spoil(graph_.gradients);  // each step begins with zeros in all of it
 }
 
 }  // namespace assay

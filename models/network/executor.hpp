@@ -19,17 +19,17 @@
 
 namespace assay {
 
-/// A backend that computes a node, and the algorithm that it is asked for (empty: its own choice).
+/// A backend that computes a node, and the requested algorithm (empty: the backend's own choice).
 struct Choice {
   std::string backend, algorithm;
-  /// The algorithm of a node that the backend also computes as one operation (Executor::fuse).
+  /// The name of the algorithm that computes a fused node as two operations (Executor::fuse).
   static constexpr const char* in_parts = "parts";
   bool is_in_parts() const { return algorithm == in_parts; }
-  /// The name of the algorithm by which a node also makes sums, and by which the next node reads
-  /// them (Executor::add_sums, GraphNode::gives).
+  /// The name of the algorithm with which a node also makes sums, and the next node reads them
+  /// (Executor::add_sums, GraphNode::gives).
   static constexpr const char* with_sums = "sums";
   bool has_sums() const { return algorithm == with_sums; }
-  /// True if the backend would choose it by itself.
+  /// True if the backend may make this choice by itself.
   bool is_own() const { return algorithm.empty() || is_in_parts() || has_sums(); }
   std::string text() const;  ///< "native", "native (winograd_2x2)"
 };
@@ -37,14 +37,15 @@ struct Choice {
 struct ExecutorSettings {
   /// Candidates for each node, in the order of preference. The first that implements it is used.
   std::vector<std::string> backends;
-  /// Use instead, of all algorithms of all `backends`, the fastest correct candidate of each node,
-  /// by measure().
+  /// Instead, measure() chooses the fastest correct candidate of each node among all algorithms of
+  /// all `backends`.
   bool measured = false;
   /// Only accept operations that compute products in fp32 or a wider type, whatever type they
   /// store. This emulates 16-bit arithmetic on processors that do not have it.
   bool wide_products = false;
-  /// The choice for each node, as Executor::list_chosen() of another executor; replaces `backends`.
-  /// The backend chooses if it lacks the algorithm, as it may for another batch.
+  /// The choice for each node, from Executor::list_chosen() of another executor; replaces
+  /// `backends`. If the backend lacks the algorithm, as may happen with another batch, it chooses
+  /// by itself.
   std::vector<Choice> chosen{};
   int threads = 1;
   std::string device = "cpu";
@@ -52,7 +53,7 @@ struct ExecutorSettings {
   std::map<ValueIndex, std::shared_ptr<void>> memory{};
 };
 
-/// Is told of each node that an executor runs.
+/// Observes each node that an executor runs.
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
@@ -66,9 +67,9 @@ class NodeObserver {
 /// own way.
 class Executor {
  public:
-  /// Unsupported if no backend implements a node in this layout. CaseError, before anything is
-  /// allocated, if memory does not suffice. Each on all ranks if on any. CaseError, too, if the
-  /// ranks have different candidates. Collective.
+  /// Unsupported if no backend implements a node in this layout. CaseError, before any allocation,
+  /// if memory does not suffice. Both occur on all ranks if on one. Also CaseError if the ranks
+  /// have different candidates. Collective.
   static Result<std::unique_ptr<Executor>> make(Graph graph, const ExecutorSettings& settings,
                                                 Plugins& plugins, Communicator& ranks);
 
@@ -76,18 +77,19 @@ class Executor {
   Device& device() const { return *device_; }
   /// True if activations have the layout nhwc; else they are in row-major order.
   bool nhwc() const { return !row_major_; }
-  /// True if filters, their gradients and their optimizer's state are kept as [oc, kh, kw, ic], as
-  /// convolutions of a GPU take them; else in row-major order. No rule of an update depends on it.
+  /// True if filters, their gradients and their optimizer state are stored as [oc, kh, kw, ic], the
+  /// order that convolutions of a GPU need; else in row-major order. Updates do not depend on the
+  /// order.
   bool filters_last() const { return settings_.device != "cpu"; }
-  /// Runs each candidate of each node several times on the data that the nodes before it have
-  /// computed, and keeps the fastest one that the oracle of the node accepts, the same on all
-  /// ranks. An algorithm that its backend would not choose must also keep the network within
+  /// Runs each candidate of each node several times on the data that the earlier nodes have
+  /// computed, and keeps the fastest one that the oracle of the node accepts; all ranks keep the
+  /// same one. An algorithm that its backend would not choose must also keep the network within
   /// network_tolerance(). Call it once, after images, labels and parameters were written. It does
-  /// not run nodes of the update. If no candidate of a node is accepted it throws CaseError where
-  /// one was wrong, else UnsupportedCase. Without ExecutorSettings::measured it compares what is
-  /// fused, or made beside a convolution, with its parts alone. Collective.
+  /// not run nodes of the update. If no candidate of a node is accepted, it throws CaseError if one
+  /// was wrong, else UnsupportedCase. Without ExecutorSettings::measured it only compares fused
+  /// operations, and convolutions that also make sums, with separate operations. Collective.
   void measure(Communicator& ranks);
-  /// measure() has something to choose or to judge.
+  /// True if measure() has something to choose or to judge.
   bool chooses() const;
   /// Candidates that measure() left out because they were wrong: "conv1 forward by native: dst[0]
   /// …"
@@ -95,26 +97,26 @@ class Executor {
   /// Runs the nodes of a phase in order; as one recording if the stream can record.
   void run(Phase phase);
   void run_node(std::size_t node);
-  /// Tells `observer` of each node, which then runs by itself; nullptr: nobody any more.
+  /// Notifies `observer` of each node from now on; nodes then run one by one, without recordings.
+  /// nullptr: ends this.
   void observe(NodeObserver* observer) { observer_ = observer; }
-  /// Number of runs of a node since the executor was made, without timed runs. Counted when it
-  /// runs.
+  /// Number of runs of a node since the executor was made, without timed runs.
   std::int64_t runs(std::size_t node) const { return runs_[node]; }
   /// Runs a node, waits for it, and returns its seconds.
   double run_timed(std::size_t node);
   /// Runs the nodes of a phase in order and adds the seconds of each to `seconds`, by node. Nodes
-  /// of one device follow each other as they do in a step, with marks between them, and it is held
+  /// of one device follow each other as in a step, with marks between them; the device is held
   /// while they are submitted.
   void run_timed(Phase phase, std::span<double> seconds);
-  /// Why a time of the node by run_timed() may contain that of the host that submits; "" if none
-  /// does.
+  /// Why a time of the node from run_timed() may include the host's time to submit it; "" if it
+  /// does not.
   const std::string& host_included(std::size_t node) const { return host_included_[node]; }
 
-  /// A value as a tensor of device().
+  /// The tensor of a value on device().
   Tensor& tensor(ValueIndex value) const { return *tensors_[value]; }
   /// Fills a value with zeros, including the gaps between its parts.
   void clear(ValueIndex value);
-  /// The memory of a value on its device. It exists as long as the pointer.
+  /// The memory of a value on its device. It lives as long as the pointer.
   std::shared_ptr<void> memory(ValueIndex value) const;
   /// The tensors of a node in the order of its operation's arguments.
   std::span<Tensor* const> arguments(std::size_t node) const;
@@ -126,25 +128,26 @@ class Executor {
     return recordings_.has(make_key(phase, false)) || recordings_.has(make_key(phase, true));
   }
   const Recordings& recordings() const { return recordings_; }
-  /// The backend and algorithm that compute each node, for ExecutorSettings::chosen. A backend
-  /// that may choose might choose another algorithm for another batch.
+  /// The backend and algorithm that compute each node, for ExecutorSettings::chosen. It names the
+  /// algorithm because a backend might choose a different one for another batch.
   std::vector<Choice> list_chosen() const;
   Execution execution(std::size_t node) const;
-  /// Why two nodes that a backend may join are not one operation, or, in training, sums are not
-  /// made beside the first; "" if all are, or there are none.
+  /// Why two nodes that could be fused are not, or, in training, why the first of two nodes does
+  /// not make sums for the second; "" if there is no such pair.
   const std::string& why_not_fused() const { return not_fused_; }
-  /// Why the first of the backends, which was asked for, computes no node, so that results would be
-  /// others' alone; "" if it computes one, or if all are candidates alike (`measured`).
+  /// Why the first backend, the requested one, computes no node, so that all results would come
+  /// from other backends; "" if it computes a node, or if all backends are equal candidates
+  /// (`measured`).
   std::string why_unused() const;
-  /// Fills all activations, gradients and scratch memory with NaN, so that values that a step does
-  /// not compute are found. Gradients of the step before (Graph::lagged) are not changed.
+  /// Fills all activations, gradients and scratch memory with NaN, which reveals values that a step
+  /// does not compute. Does not change the gradients of the previous step (Graph::lagged).
   void poison();
-  /// Poisons only the scratch memory of a node, which no other node needs.
+  /// Poisons only the scratch memory of a node, whose content no other node needs.
   void poison_scratch(std::size_t node);
   /// For a graph with a lag: exchanges the memory of `gradients` and `lagged` in all nodes. Copies
   /// nothing.
   void swap_gradients();
-  /// Bytes of all values and of scratch memory, without values whose memory was given.
+  /// Bytes of all values and of scratch memory, except values in memory of another executor.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -164,7 +167,7 @@ class Executor {
     std::unique_ptr<Operation> operation;
     Binding now;
     Binding swapped{};  ///< as after swap_gradients(); empty if that changes nothing
-    const SharedArguments* shared = nullptr;  ///< which it makes for another node, or reads
+    const SharedArguments* shared = nullptr;  ///< made for another node, or read from one
     bool has_prologue = false;                ///< needs Operation::prologue before each run
     std::size_t scratch = 0;                  ///< bytes of workspaces and saved tensors
     EarlyBegins early{};  ///< when it was timed, alone or as the first of several nodes
@@ -179,21 +182,23 @@ class Executor {
   }
 
   Executor(Graph graph, const ExecutorSettings& settings);
-  /// Makes one node of two in inference (GraphNode::join), where the backend of a GPU computes both
-  /// at once. The values between them then no longer exist. The two operations, one after the
-  /// other, are its other candidate: measure() takes them where they are faster, or the one is
+  /// In inference: replaces two nodes by one (GraphNode::join) if the backend of a GPU computes
+  /// both at once. The value between them then no longer exists. The two separate operations remain
+  /// a candidate of the new node: measure() chooses them if they are faster, or if the fused one is
   /// wrong.
   void fuse(Plugins& plugins, Communicator& ranks);
   Result<std::vector<Candidate>> find_fused(const GraphNode& fused, const GraphNode& before,
                                             const GraphNode& after, Plugins& plugins,
                                             Communicator& ranks) const;
   std::string make_candidates(Plugins& plugins, Communicator& ranks);
-  /// In training: adds candidates to two nodes where the backend of a GPU makes sums of the second
-  /// beside the first (GraphNode::gives). measure() takes both or neither.
+  /// In training: adds a candidate to each of two nodes if, on a GPU, the first one's backend also
+  /// makes sums that the second one reads (GraphNode::gives). measure() takes both candidates or
+  /// neither.
   void add_sums(Plugins& plugins, Communicator& ranks);
   void choose_sums(std::size_t before, Communicator& ranks);
   std::vector<Choice> choices(std::size_t node, Plugins& plugins) const;
-  /// Unsupported, too, if it fails: a library may break on what it proposes. `failure`: the first.
+  /// Also Unsupported if the candidate fails: a library may fail with an algorithm that it
+  /// proposes. `failure`: receives the first failure.
   Result<Candidate> try_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
                                   Communicator& ranks, std::exception_ptr* failure = nullptr) const;
   Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
@@ -226,20 +231,20 @@ class Executor {
   NodeObserver* observer_ = nullptr;
   std::vector<std::string> left_out_;
   std::string not_fused_;      ///< why_not_fused()
-  std::string first_refusal_;  ///< of the first backend, of the first node that it does not compute
+  std::string first_refusal_;  ///< why the first backend does not compute the first such node
   bool swapped_ = false;
   bool row_major_ = false;
   Device* device_ = nullptr;
-  std::vector<std::vector<Candidate>> candidates_;  ///< by node; after measure() one for each
+  std::vector<std::vector<Candidate>> candidates_;  ///< by node; one for each node after measure()
   /// The memory of all activations, gradients and scratch.
   std::shared_ptr<void> arena_;
   std::size_t arena_bytes_ = 0, bytes_ = 0;
   std::vector<Scratch> scratch_;  ///< by node
-  /// Nodes that may make sums for the one behind them.
+  /// Nodes that may make sums for the next node.
   std::vector<std::size_t> summed_;
   std::shared_ptr<void> sums_;  ///< the memory of all sums
   std::size_t sums_bytes_ = 0;
-  std::map<std::size_t, std::size_t> sums_at_;  ///< their offsets, by node of both kinds
+  std::map<std::size_t, std::size_t> sums_at_;  ///< their offsets, by node that makes or reads them
   std::vector<std::shared_ptr<void>> places_;   ///< by value
   std::vector<std::unique_ptr<Tensor>> tensors_;
   /// Tensors by value, as after swap_gradients(); null for values that this does not change.

@@ -54,7 +54,7 @@ class InParts final : public Operation {
   Execution execution() const override {
     Execution execution = parts_[0].operation->execution();
     const Execution after = parts_[1].operation->execution();
-    execution.numbers.erase("kernels_s");  // of the first alone
+    execution.numbers.erase("kernels_s");  // it is the number of the first operation only
     execution.workspace_bytes += after.workspace_bytes + between_bytes_;
     execution.implementation += "; then " + after.implementation;
     return execution;
@@ -63,7 +63,7 @@ class InParts final : public Operation {
  private:
   struct Part {
     std::unique_ptr<Operation> operation;
-    std::string between;              ///< its argument that the other part has, too
+    std::string between;              ///< its argument that the other part also has
     std::vector<std::size_t> places;  ///< of its arguments in arguments_
     std::vector<Tensor*> bound;
   };
@@ -72,7 +72,7 @@ class InParts final : public Operation {
   std::size_t between_bytes_ = 0;
 };
 
-/// True if `after` reads the result of `before` and the arguments that `before` can make beside it.
+/// True if `after` reads the result of `before` and the further arguments that `before` can make.
 bool is_given(const GraphNode& before, const GraphNode& after) {
   return after.takes != nullptr && before.gives == after.takes && before.summed == Graph::none &&
          before.tensors.at("dst") == after.tensors.at("src");
@@ -80,7 +80,8 @@ bool is_given(const GraphNode& before, const GraphNode& after) {
 
 }  // namespace
 
-/// The candidates of a node that is made of two: the operation that is both, and the two.
+/// The candidates of a fused node: the one operation that computes both nodes, and the two separate
+/// operations.
 Result<std::vector<Executor::Candidate>> Executor::find_fused(const GraphNode& fused,
                                                               const GraphNode& before,
                                                               const GraphNode& after,
@@ -140,7 +141,7 @@ void Executor::fuse(Plugins& plugins, Communicator& ranks) {
     }
   }
   graph_.nodes = std::move(nodes);
-  // Choices of an executor that has fused other nodes say nothing of these.
+  // Choices of an executor that fused other nodes do not apply to these nodes.
   if (settings_.chosen.size() != graph_.nodes.size()) settings_.chosen.clear();
   for (std::size_t i = 0; i < settings_.chosen.size(); ++i)
     if (std::vector<Candidate>& all = candidates_[i]; all.size() > 1)
@@ -156,7 +157,8 @@ void Executor::add_sums(Plugins& plugins, Communicator& ranks) {
   const auto users = users_of_values(graph_);
   for (std::size_t i = 0; i + 1 < graph_.nodes.size(); ++i) {
     const GraphNode &before = graph_.nodes[i], &after = graph_.nodes[i + 1];
-    // Both are timed when it is the turn of the first: the other may not write into its input.
+    // choose_sums() runs the second node before the first one's final run, so the second node must
+    // not overwrite the first one's input.
     if (!is_given(before, after) || users.at(before.tensors.at("src")).back() <= i) continue;
     const bool is_chosen = !settings_.chosen.empty();
     if (is_chosen && !(settings_.chosen.at(i).has_sums() && settings_.chosen.at(i + 1).has_sums()))

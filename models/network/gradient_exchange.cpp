@@ -52,7 +52,7 @@ GradientExchange::~GradientExchange() {
 void GradientExchange::plan_buckets(std::size_t bucket_bytes) {
   const Graph& all = executor_.graph();
   std::map<ValueIndex, std::size_t> made_by;
-  std::size_t added = 0;  // with accumulation: the node after which all gradients are there
+  std::size_t added = 0;  // with accumulation: the node after which all gradients are complete
   for (std::size_t i = 0; i < all.nodes.size(); ++i) {
     if (all.nodes[i].phase == Phase::accumulate) added = i;
     for (const auto& [name, value] : all.nodes[i].tensors)
@@ -128,7 +128,7 @@ void GradientExchange::keep(const Bucket& bucket) {
 void GradientExchange::start(std::size_t bucket) {
   if (ranks_.size() == 1) return;
   Stream& stream = executor_.device().stream();
-  if (staged_) stream.wait();  // so that only communication is counted, not the computation before
+  if (staged_) stream.wait();  // so that the time of earlier computation is not counted
   const auto begun = Clock::now();
   now_.requests[bucket] =
       adding_.start(make_call(buckets_[bucket], executor_.graph().gradients), stream);
@@ -206,7 +206,7 @@ void GradientExchange::end() {
 
 double GradientExchange::take_seconds() { return std::exchange(seconds_, 0); }
 
-/// It is read from the tensor that the operation is bound to, whatever the graph calls it.
+/// Reads the tensor that the update operation is bound to, not the one that the graph names.
 std::vector<double> GradientExchange::gradients_of_update() const {
   const std::vector<GraphNode>& nodes = executor_.graph().nodes;
   for (std::size_t i = nodes.size(); i-- > 0;) {
@@ -224,7 +224,8 @@ std::vector<double> GradientExchange::gradients_of_update() const {
   throw std::logic_error("a network without update");
 }
 
-/// Also whether this rank has had the messages of all steps: the counts that a row tells.
+/// Checks the one order of additions, and that this rank has sent and received the messages of all
+/// steps (a row reports these counts).
 void GradientExchange::check_control(Verification& verification) {
   const auto [sent, received] = control_->count();
   const std::int64_t expected =
@@ -248,7 +249,7 @@ void GradientExchange::check(Verification& verification) {
   const std::vector<double> all = gradients_of_update();
   const Graph& graph = executor_.graph();
   double u = unit_roundoff(graph.value(graph.gradients).type) * ranks_.size(), least = 0;
-  // On a narrower wire every contribution, and the sum, are rounded once more.
+  // On a narrower wire, each contribution and the sum are rounded once more.
   if (const auto bits = execution().wire_bits) {
     u += 2 * std::ldexp(1, -*bits);
     if (*bits == significand_of_fp16) least = std::ldexp(1, -25) * (ranks_.size() + 1);

@@ -2,9 +2,9 @@
 // Sums the gradients of a network over the ranks. Gradients are divided into buckets, and the sum
 // of a bucket starts during the backward pass, as soon as all its gradients are computed.
 //
-// With a lag (Graph::lags), the update of the next step reads the sum of a step's gradients, so the
-// sum may take until then ("gradient lag": T. Kurth et al., Exascale Deep Learning for Climate
-// Analytics, SC18). The sums of two steps are then in progress, each in its own memory.
+// With a lag (Graph::lags), the sum of a step's gradients is read only by the update of the next
+// step, so it may take until then ("gradient lag": T. Kurth et al., Exascale Deep Learning for
+// Climate Analytics, SC18). The sums of two steps are then in progress, each in its own memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,9 +30,9 @@ class GradientExchange {
  public:
   /// `adding` sums the gradients; `ranks` connects the same ranks and is used for checks. All
   /// arguments must outlive the exchange. Buckets, except the last, have at least `bucket_bytes`.
-  /// `staged`: `adding` copies them from and to a device (comm/layers/staged.hpp). `control`:
-  /// the ranks first agree on the order of the buckets, by messages over `ranks`
-  /// (comm/layers/control.hpp); the radix of their tree, or 0, flat.
+  /// `staged`: `adding` copies the buckets from and to a device (comm/layers/staged.hpp).
+  /// `control`: if set, the ranks first agree on the order of the buckets, by messages over `ranks`
+  /// (comm/layers/control.hpp); its value is the radix of their tree, or 0: flat.
   GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,
                    std::size_t bucket_bytes, bool staged = false,
                    std::optional<int> control = std::nullopt);
@@ -44,41 +44,41 @@ class GradientExchange {
 
   /// Prepares all sums (Communicator::prepare). CaseError if the ranks cannot compute them.
   void prepare();
-  /// The way in which gradients are summed, as far as it is known; empty for one rank.
+  /// How gradients are summed, as far as known; empty for one rank.
   Execution execution() const;
 
   /// Call it at the beginning of a step. With `seed`, stores some of the step's own gradients,
-  /// which depend on `seed`, for check(); with a lag this is done in every step, since it is not
-  /// yet known whether the next step, which reads the sum, is checked.
+  /// chosen by `seed`, for check(). With a lag it does so in every step: the next step reads the
+  /// sum, and it is not yet known whether that step is checked.
   void begin(std::optional<std::uint64_t> seed);
   /// Call it after each node of the last backward pass. Starts the sums of the buckets that are
-  /// complete, or of those that are decided.
+  /// complete; with control, of those on which the ranks have agreed.
   void start_ready(std::size_t node);
-  /// With a lag: makes progress with the sums of the step before.
+  /// With a lag: makes progress with the sums of the previous step.
   void make_progress();
-  /// Starts all sums of this step, and waits for those that its update reads.
+  /// Starts all sums of this step, and waits for the sums that its update reads.
   void wait();
-  /// Orders the work that the device's stream is given next behind the sums. Only where why_waits()
-  /// is ""; wait() comes later, before the next step.
+  /// Makes later work of the device's stream wait for the sums. Allowed only if why_waits() is "".
+  /// Call wait() later, before the next step.
   void order();
-  /// Why only the host can wait for the sums of a step without a lag; "" if the device's stream
-  /// can.
+  /// Why only the host, not the device's stream, can wait for the sums of a step without a lag; ""
+  /// if the stream can.
   std::string why_waits() const;
-  /// Call it after wait(). Checks that the values that the update reads, on all ranks, are the sums
-  /// in fp64 of the ranks' own gradients, up to rounding errors, and that ranks with control have
-  /// added in one order. Does nothing if own gradients were not stored. Collective.
+  /// Call it after wait(). Checks that the values that the update reads on each rank are the sums
+  /// in fp64 of the ranks' own gradients, up to rounding errors. With control, also checks that all
+  /// ranks have added in the same order. Does nothing if own gradients were not stored. Collective.
   void check(Verification& verification);
-  /// Call it at the end of a step. With a lag its gradients become those of the step before.
+  /// Call it at the end of a step. With a lag, its gradients become those of the previous step.
   void end();
   /// Waits for all sums in progress.
   void finish();
 
-  /// Seconds that start_ready() and make_progress() have taken since the last call: this part of
-  /// the communication was not hidden behind computation.
+  /// Seconds spent in start_ready() and make_progress() since the last call: communication that was
+  /// not hidden behind computation.
   double take_seconds();
   /// Control messages of the busiest rank in a step, sent and received.
   std::int64_t control_messages() const { return control_messages_; }
-  /// With a lag: the stored elements of the gradients of the step before.
+  /// With a lag: the stored elements of the previous step's gradients.
   OwnGradients& own_before() { return before_.own; }
 
  private:

@@ -31,7 +31,7 @@ struct GraphValue {
   Storage storage = Storage::planned;
   ValueIndex whole = 0;     ///< of a part: the value that contains it
   std::int64_t offset = 0;  ///< of a part: its first element there, aligned to cache lines
-  /// The elements of a persistent value that nobody writes.
+  /// The elements of a constant persistent value; empty for other values.
   std::vector<double> constant{};
   bool filters = false;  ///< [oc, ic, kh, kw] of a convolution, or their gradient
 };
@@ -39,8 +39,8 @@ struct GraphValue {
 enum class Phase { forward, backward, accumulate, update };
 const std::string& name(Phase phase);
 
-/// Arguments that the first of two operations makes beside its result and the second reads. A
-/// setting asks both for them.
+/// Arguments that the first of two operations makes in addition to its result, for the second to
+/// read. A setting requests them from both.
 struct SharedArguments {
   const char *setting, *value;
   std::vector<std::string> names;
@@ -56,24 +56,25 @@ struct GraphNode {
   /// Values by the names of the problem's tensors. The dimensions of a value may differ from those
   /// of the tensor if they have the same elements in the same order: [n, c, 1, 1] and [n, c].
   std::map<std::string, ValueIndex> tensors;
-  /// The layout that a backend is asked for where activations are nhwc, and the one where also
-  /// filters are [oc, kh, kw, ic]; "": there is but one.
+  /// The layout that a backend is asked for if activations are nhwc, and the layout if filters are
+  /// also [oc, kh, kw, ic]; "": there is only one.
   std::string layout, layout_filters_last;
-  /// Arguments that this node can make for the next one (gives), or read from the one before
+  /// Arguments that this node can make for the next node (gives), or read from the previous one
   /// (takes); nullptr: none.
   const SharedArguments *gives = nullptr, *takes = nullptr;
-  /// The node that computes `first`, then this one of its result; nothing where no problem is both.
+  /// Joins `first` and `second`, which reads its result, into one node; nothing if no problem
+  /// describes both.
   using Join = std::optional<GraphNode> (*)(const GraphNode& first, const GraphNode& second);
   Join join = nullptr;
-  /// The value that ranks must add after the node, if its layer is divided among them. The node
-  /// writes the rank's own term; its caller adds the terms. Graph::none: nothing is added.
+  /// The value that ranks must add after the node if its layer is divided among them: the node
+  /// writes the rank's own term, and its caller adds the terms. Graph::none: nothing is added.
   ValueIndex summed = static_cast<ValueIndex>(-1);
   std::string text() const { return layer + " " + direction; }
 };
 
 /// A trainable parameter.
 struct Parameter {
-  std::string name;  ///< as torchvision's: "layer1.0.conv1.weight"
+  std::string name;  ///< as in torchvision: "layer1.0.conv1.weight"
   std::vector<std::int64_t> dims;
   ValueIndex value = 0;     ///< its part of Graph::weights
   ValueIndex gradient = 0;  ///< its part of Graph::batch_gradients
@@ -96,7 +97,8 @@ struct Statistics {
   }
 };
 
-/// The seed of the masks of dropout, beside the layer and the pass (mask_key in graph_builder.hpp).
+/// The part of dropout's seed that does not depend on layer and pass (mask_key in
+/// graph_builder.hpp).
 struct MaskSeed {
   std::uint64_t seed = 1;
   int rank = 0;
@@ -110,15 +112,14 @@ struct Graph {
   std::vector<Statistics> statistics;  ///< in the order of the normalizations
   /// A value that a graph does not have is `none`.
   static constexpr ValueIndex none = static_cast<ValueIndex>(-1);
-  /// All parameters, all their gradients, and all velocities, each in one value, in the reverse
-  /// order of `parameters`, which is about the order in which a backward pass computes the
-  /// gradients.
+  /// All parameters, all their gradients, and all velocities: one value for each kind. They are in
+  /// the reverse order of `parameters`: a backward pass computes gradients about in this order.
   ValueIndex weights = none, gradients = none, velocity = none;
   ValueIndex second = none;  ///< second moments of all parameters, of optimizers that have them
   /// The gradients of one batch. If the gradients of several batches are added before an update,
   /// this is a value of its own, and `gradients` is the sum.
   ValueIndex batch_gradients = none;
-  /// With a lag: the gradients of the step before, summed over the ranks. The update reads them
+  /// With a lag: the gradients of the previous step, summed over the ranks. The update reads them
   /// instead of `gradients`.
   ValueIndex lagged = none;
   ValueIndex stored = none;            ///< 16-bit copies of the weights, with 16-bit precisions

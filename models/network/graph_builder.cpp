@@ -96,7 +96,7 @@ ValueIndex GraphBuilder::part(ValueIndex whole, const std::string& name, DataTyp
   return graph_.values.size() - 1;
 }
 
-// Offsets of parameters are known when all are: finish() writes them.
+// finish() writes the offsets: they depend on all parameters.
 ValueIndex GraphBuilder::add_parameter(const std::string& name,
                                        const std::vector<std::int64_t>& dims, double bound,
                                        double constant) {
@@ -333,7 +333,7 @@ void GraphBuilder::update(UpdateShape rule, bool lags) {
   for (std::size_t i = graph_.parameters.size(); i-- > 0;) {
     const Parameter& parameter = graph_.parameters[i];
     rule.tensors.push_back({parameter.elements(), parameter.decays, parameter.decays});
-    // The padding of the cache line is 0 and stays so.
+    // The padding to a cache line is and remains 0.
     if (const std::int64_t rest = align(parameter.elements()) - parameter.elements(); rest > 0)
       rule.tensors.push_back({rest, false, false});
   }

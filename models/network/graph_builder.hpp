@@ -27,36 +27,36 @@ enum class DenseStart {
            ///< and Y. Bengio, AISTATS 2010)
 };
 
-/// The movement of a window over a plane. `dilation`: the distance of adjacent taps, 1: none lies
-/// between.
+/// The movement of a window over a plane. `dilation`: the distance of neighbouring taps; 1: they
+/// are adjacent.
 struct ConvOptions {
   std::int64_t stride = 1, padding = 0, dilation = 1;
-  /// A factor of the initial weights: 0.5 halves the activations of a layer with ReLU, as a
-  /// multiplication after it does (the loss is then as sensitive to the weights as if they were
-  /// twice as large).
+  /// A factor of the initial weights. 0.5 halves the activations of a layer with ReLU, like a
+  /// multiplication by 0.5 after the layer. (The gradients of the weights are then twice as large
+  /// as with such a multiplication.)
   double start = 1;
 };
 
-/// The key of a layer's masks (kernels/dropout/problem.hpp): the low 32 bits are those of FNV-1a
-/// (64 bits) of the layer's name and the seed, "drop1 7"; the high bits are the rank.
+/// The key of a layer's masks (kernels/dropout/problem.hpp). Its low 32 bits are those of the
+/// 64-bit FNV-1a hash of the layer's name and the seed, "drop1 7"; its high bits are the rank.
 std::int64_t mask_key(const std::string& layer, const MaskSeed& mask);
 
 class GraphBuilder {
  public:
-  /// `precision`: of convolutions and products of matrices; all else of a tf32 network is fp32.
-  /// `training`: the graph has a backward pass and uses batch statistics. `narrow_gradients`: those
-  /// of filters of 16-bit networks are made in 16 bits, and then converted.
+  /// `precision`: of convolutions and products of matrices; other operations of a tf32 network are
+  /// fp32. `training`: the graph has a backward pass and uses batch statistics. `narrow_gradients`:
+  /// in 16-bit networks, gradients of filters are computed in 16 bits, and then converted.
   GraphBuilder(std::int64_t batch, Precision precision, bool training,
                bool narrow_gradients = false, MaskSeed masks = {});
-  /// Completes `begun`, which has all nodes of a forward and a backward pass, by accumulate() and
-  /// update(). `statistics`: elements of its batch_statistics.
+  /// For a graph `begun` that has all nodes of a forward and a backward pass; accumulate() and
+  /// update() complete it. `statistics`: elements of its batch_statistics.
   GraphBuilder(Graph begun, std::int64_t statistics);
 
-  /// Divides these layers, whose features (or channels) `ranks` divides, among `ranks` ranks with
-  /// parts alike. Each rank has some features of such a layer, and some inputs of the layer that
-  /// reads these, whose sums are then over all ranks (GraphNode::summed; M. Shoeybi et al.,
-  /// Megatron-LM, arXiv:1909.08053). Operations that compute each channel by itself may lie between
-  /// the two. Call it before all layers.
+  /// Divides `layers` among `ranks` ranks in equal parts; `ranks` must divide their features (or
+  /// channels). Each rank has some features of such a layer, and the same part of the inputs of the
+  /// layer that reads them; that layer's outputs are sums over all ranks (GraphNode::summed; M.
+  /// Shoeybi et al., Megatron-LM, arXiv:1909.08053). Operations on single channels may lie between
+  /// the two layers. Call it before adding layers.
   void divide(int ranks, std::set<std::string> layers) {
     divided_ranks_ = ranks;
     divided_layers_ = std::move(layers);
@@ -77,11 +77,10 @@ class GraphBuilder {
   ValueIndex conv_biased(const std::string& layer, ValueIndex from, std::int64_t channels,
                          std::int64_t taps, const ConvOptions& options,
                          ActivationFunction function);
-  /// Transposed convolution without bias: the backward pass by data of a convolution of planes of
-  /// height x width that makes planes like those of `from`. Weights [inputs, channels, taps, taps],
-  /// as of PyTorch's ConvTranspose2d. Initial weights are uniform up to
-  /// start sqrt(6 stride^2 / (inputs taps^2)), since an output is a sum of inputs taps^2 / stride^2
-  /// products on average.
+  /// Transposed convolution without bias: the bwd_data of a convolution that reads planes of height
+  /// x width and makes planes like those of `from`. Weights are [inputs, channels, taps, taps], as
+  /// in PyTorch's ConvTranspose2d. Initial weights are uniform up to start sqrt(6 stride^2 /
+  /// (inputs taps^2)), since an output is the sum of inputs taps^2 / stride^2 products on average.
   ValueIndex deconv(const std::string& layer, ValueIndex from, std::int64_t channels,
                     std::int64_t taps, std::int64_t stride, std::int64_t padding,
                     std::int64_t height, std::int64_t width, double start = 1);
@@ -94,8 +93,8 @@ class GraphBuilder {
   /// Bilinear, ResizeCoordinates::half_pixel.
   ValueIndex resize(const std::string& layer, ValueIndex from, std::int64_t height,
                     std::int64_t width);
-  /// Drops elements with the probability `p`; nothing in inference. Each pass of each step, each
-  /// layer and each rank has a mask of its own (Graph::passes, mask_key).
+  /// Drops elements with the probability `p`; adds nothing in inference. Each pass of each step,
+  /// each layer and each rank has its own mask (Graph::passes, mask_key).
   ValueIndex dropout(const std::string& layer, ValueIndex from, double p);
   /// Batch normalization. `addend`: for NormFusion::add_relu. `initial`: initial scale; the initial
   /// shift is 0.
@@ -105,7 +104,7 @@ class GraphBuilder {
                   std::int64_t stride, std::int64_t padding);
   /// The mean of each plane (global pooling).
   ValueIndex mean(const std::string& layer, ValueIndex from);
-  /// A fully connected layer with weights, bias and `function`. `from` has vectors.
+  /// A fully connected layer with weights, bias and `function`. `from` contains vectors.
   ValueIndex dense(const std::string& layer, ValueIndex from, std::int64_t features,
                    ActivationFunction function, DenseStart start = DenseStart::fan_in);
   /// The last, fully connected layer with weights and bias, and the loss.
@@ -116,8 +115,7 @@ class GraphBuilder {
   /// class_weights[c] * factor times, and the loss of a sample is the sum over its pixels.
   void pixel_cross_entropy(ValueIndex logits, const std::vector<double>& class_weights,
                            double factor);
-  /// The squared error of vectors, whose targets are the samples themselves
-  /// (kernels/squared_error).
+  /// The squared error between `outputs` and the samples themselves (kernels/squared_error).
   void squared_error(ValueIndex outputs);
 
   /// Adds the nodes of the backward pass, from the last layer to the first.
@@ -142,41 +140,43 @@ class GraphBuilder {
   ValueIndex pool(const std::string& layer, ValueIndex from, PoolMode mode, const PoolShape& shape);
   ConvShape conv_shape(ValueIndex from, std::int64_t channels, std::int64_t taps,
                        const ConvOptions& options) const;
-  /// A convolution, or a transposed one of its shape (its pass back to data), of initial filters
-  /// [shape.oc, shape.ic, taps, taps] up to `bound`, and what follows it.
+  /// A convolution, or the transposed convolution of its shape (its bwd_data), then a bias and
+  /// `function` if given. Initial filters [shape.oc, shape.ic, taps, taps] are uniform up to
+  /// `bound`.
   ValueIndex convolve(const std::string& layer, ValueIndex from, const ConvShape& shape,
                       bool transposed, double bound, std::optional<ActivationFunction> function);
-  /// The node of one of them, from a value into another.
+  /// The node of such a convolution or of its gradient by data, from one value into another.
   void add_product(const std::string& layer, const std::string& direction, Phase phase,
                    const ConvShape& shape, bool transposed, ValueIndex from, std::size_t filters,
                    ValueIndex to);
-  /// The gradient of filters. `src` and `diff`: of the convolution.
+  /// The gradient of filters. `src` and `diff`: arguments of the convolution.
   void filter_gradient(const std::string& layer, const ConvShape& shape, ValueIndex src,
                        ValueIndex diff, std::size_t filters);
-  /// The product of vectors with a layer's weights, a part of Graph::parameters, into `to`.
+  /// The product of vectors and a layer's weights into `to`. `weights`: index in Graph::parameters.
   void product(const std::string& layer, ValueIndex from, std::size_t weights, ValueIndex to);
-  /// Its backward nodes. `diff`: the gradient of the product.
+  /// The backward nodes of product(). `diff`: the gradient of the product.
   void product_backward(const std::string& layer, ValueIndex from, std::size_t weights,
                         ValueIndex diff);
   /// The features of a layer that this rank has.
   std::int64_t own_part(const std::string& layer, std::int64_t features) const {
     return divided_layers_.contains(layer) ? features / divided_ranks_ : features;
   }
-  /// `to` has the channels of this rank alone if `from` does, or if `layer` is divided.
+  /// Marks `to` as a value with only this rank's channels, if `from` is one or `layer` is divided.
   void follow(ValueIndex from, ValueIndex to, const std::string& layer = "") {
     if (layer.empty() ? divided_.contains(from) : divided_layers_.contains(layer))
       divided_.insert(to);
   }
-  /// The last node has made `value`, to which every rank that divides its inputs has a term.
+  /// If the last node's inputs are divided, each rank has one term of `value`: marks it to be
+  /// summed.
   void sum_over_ranks(bool divided, ValueIndex value) {
     if (divided) graph_.nodes.back().summed = value;
   }
   static constexpr auto no_bias = static_cast<std::size_t>(-1);
-  /// `function` of `sums`, to which the bias is added first, if there is one. `before`: adds the
-  /// backward nodes of what has made `sums`, from their gradient.
+  /// `function` of `sums`, after adding the bias, if there is one. `before`: adds the backward
+  /// nodes of the operation that made `sums`, from their gradient.
   ValueIndex activate(const std::string& layer, ValueIndex sums, ActivationFunction function,
                       std::size_t bias, std::function<void(ValueIndex)> before);
-  /// `sums` with a new bias and `function`, or as they are. `before`: as activate()'s.
+  /// Adds a new bias and `function` to `sums`, if `function` is given. `before`: as for activate().
   ValueIndex add_activation(const std::string& layer, ValueIndex sums,
                             std::optional<ActivationFunction> function,
                             std::function<void(ValueIndex)> before);
@@ -208,7 +208,7 @@ class GraphBuilder {
   std::int64_t statistics_ = 0;
   int divided_ranks_ = 1;
   std::set<std::string> divided_layers_;
-  std::set<ValueIndex> divided_;  ///< values that have the features of this rank alone
+  std::set<ValueIndex> divided_;  ///< values with only this rank's features
 };
 
 }  // namespace assay

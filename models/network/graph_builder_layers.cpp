@@ -65,7 +65,7 @@ ValueIndex GraphBuilder::convolve(const std::string& layer, ValueIndex from, con
   add_product(layer, "forward", Phase::forward, s, transposed, from, filters, dst);
   sum_over_ranks(divided_.contains(from), dst);
   return add_activation(layer, dst, function, [=, this](ValueIndex diff) {
-    // This way first: its result is what the rest of the pass waits for.
+    // The gradient by data comes first, because the rest of the pass waits for it.
     if (from != graph_.images) {
       const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
       add_product(layer, "bwd_data", Phase::backward, s, !transposed, diff, filters, diff_src);

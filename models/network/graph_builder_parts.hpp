@@ -13,13 +13,13 @@ namespace assay {
 /// Layouts of operations on activations.
 inline constexpr const char *nhwc = "nhwc", *nhwc_oihw = "nhwc_oihw";
 
-/// Gradients of parameters are wide, whatever activations are.
+/// Gradients of parameters have a wide type even if activations are narrow.
 inline Precision of_weight_gradients(Precision precision) {
   if (precision == Precision::bf16) return Precision::bf16_fp32;
   return precision == Precision::fp16 ? Precision::fp16_fp32 : precision;
 }
 
-/// The sums that a convolution makes for the normalization behind it.
+/// The sums that a convolution makes for the next normalization.
 const SharedArguments& sums_for_norm();
 
 template <class ProblemType, class MakeOracle>

@@ -30,12 +30,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Nodes of a checked pass that are compared with their oracles, beside the loss.
+/// Number of nodes of a checked pass that are compared with their oracles, besides the loss.
 constexpr std::size_t nodes_of_pass = 6;
 /// Compared with fp64.
 constexpr std::int64_t images_of_check = 2;
 
-/// The parts of `images`, of a tensor whose first dimension they are.
+/// The parts of `images` in a tensor whose first dimension is the image.
 std::vector<double> of_images(const std::vector<double>& all, std::size_t batch,
                               const std::vector<std::size_t>& images) {
   const std::size_t count = all.size() / batch;
@@ -75,8 +75,7 @@ void compare_with_fp64(const Executor& executor, const Results& is, const Result
             should[i].second.size(), tolerance, "the network's in fp64", verification);
 }
 
-/// The results in fp64 of some images that an executor has, from its parameters, statistics and
-/// images.
+/// The fp64 results for some images of an executor, with its parameters and statistics.
 Results results_in_fp64(const Executor& executor, const Network& network,
                         const std::vector<std::size_t>& images, int threads, Plugins& plugins) {
   ExecutorSettings plain;
@@ -104,7 +103,7 @@ Results results_in_fp64(const Executor& executor, const Network& network,
 
 using Memory = std::map<ValueIndex, std::shared_ptr<void>>;  // as ExecutorSettings::memory
 
-/// Parameters and statistics of a network that is trained.
+/// Initial parameters of a network, and the statistics of one forward pass in training.
 Result<Memory> train_network(const TrainerSettings& settings, Plugins& plugins) {
   Learning learning = settings.learning;
   learning.last_norm = parity_last_norm;
@@ -128,7 +127,7 @@ Result<Memory> train_network(const TrainerSettings& settings, Plugins& plugins) 
   return memory;
 }
 
-/// An executor for `batch` images, with the parameters that a training has learnt.
+/// An executor with the parameters and statistics of train_network().
 Result<std::unique_ptr<Executor>> make_executor(const TrainerSettings& settings, Plugins& plugins,
                                                 Communicator& ranks,
                                                 double* fill_seconds = nullptr) {
@@ -178,7 +177,7 @@ class InferenceWorkload final : public Workload {
     const Verification verification = judge_last_run("in the timed phase");
     if (other_images_) {
       load_random(*executor_, make_seed(0));
-      executor_->run(Phase::forward);  // so that results are of these images if this was the last
+      executor_->run(Phase::forward);  // so that the results belong to these images
     }
     other_images_ = false;
     return verification;
@@ -253,8 +252,8 @@ class InferenceWorkload final : public Workload {
     return limits;
   }
 
-  /// Logits and losses of random images in fp64, from the parameters, statistics and images that
-  /// the timed network has; of one that is too large, those of a smaller form are compared at once.
+  /// Computes logits and losses of random images in fp64, with the parameters and statistics of the
+  /// timed network. If the network is too large, compares those of a smaller form immediately.
   void make_expected(const ParityLimits& limits, Verification& of_form) {
     const auto images = [&](const Network&) {
       return std::min(images_of_check, run_.trainer.batch);
@@ -307,7 +306,7 @@ class InferenceWorkload final : public Workload {
         .forward;
   }
 
-  /// They are timed in passes of their own: to wait for each operation costs time.
+  /// Layers are timed in separate passes, because waiting for each operation costs time.
   void time_layers() {
     std::vector<std::vector<double>> runs;
     for (int run = 0; run < timed_runs; ++run) {
@@ -317,8 +316,8 @@ class InferenceWorkload final : public Workload {
     layers_ = layer_times(*executor_, runs, 1, ranks_);
   }
 
-  /// Compares what the last run left with fp64, if it had the images that this is known of, and
-  /// with what a run leaves that computes everything anew and is checked.
+  /// Compares the results of the last run with those in fp64 (if it had the same images), and with
+  /// those of a checked run that computes everything again.
   Verification judge_last_run(const std::string& when) {
     Verification verification;
     verification.passed = true;
@@ -333,7 +332,8 @@ class InferenceWorkload final : public Workload {
       compare(difference.what, difference.relative, count, difference.allowed,
               "those of the same run with checks", verification);
     };
-    // The scores are of the same logits: if two are nearly equal, their rounding decides a score.
+    // The scores are recomputed from the same logits: if two logits are nearly equal, their
+    // rounding decides the score.
     const std::vector<double> scores = read_scores(*executor_);
     run_checked(*executor_, executor_->graph().nodes.size() - 1, budget_of_node, make_seed(checks_),
                 verification);
@@ -389,13 +389,13 @@ class InferenceWorkload final : public Workload {
   MemoryUse memory_;
   double peak_memory_ = 0;
   std::map<std::string, double> seconds_;
-  std::vector<std::size_t> images_;  ///< that expected_ is of
-  Results expected_;                 ///< empty: a form of the network was compared
+  std::vector<std::size_t> images_;  ///< the images of expected_
+  Results expected_;                 ///< empty: a smaller form was compared
   std::string reference_;
   WorkCount work_count_;
   bool other_images_ = false;
   double mean_loss_ = 0;
-  double spread_ = 0;  ///< the largest difference between equal runs, where they differ
+  double spread_ = 0;  ///< the largest difference between equal runs; 0: none
   std::vector<LayerTime> layers_;
   int checks_ = 0, draws_ = 0;
 };

@@ -19,16 +19,16 @@ struct InferenceRun {
 };
 
 /// One run is one forward pass, which computes logits, loss and class of each image. Parameters are
-/// the initial ones of a training (with parity_last_norm), and statistics those of a training pass
-/// over parity_batch() images. Ranks work independently, each on its own images.
+/// a training's initial ones (with parity_last_norm). Statistics come from a training pass over
+/// parity_batch() images. Ranks work independently, each on its own images.
 ///
 /// Before timing, logits and losses of random images are compared with the network in fp64 by
-/// `reference`, or those of a smaller form of a network that is too large (parity_form()). An audit
-/// poisons all activations and results, or loads other images; afterwards the pass is repeated with
-/// the same images, random operations are compared with their oracles, and the results of both
-/// passes must be equal, and the scores those of the pass's own logits. The same is done after the
-/// last timed run, whose results are also compared with fp64. `plugins` and `ranks` must outlive
-/// the workload.
+/// `reference`; for a network that is too large, those of a smaller form (parity_form()) are
+/// compared. An audit poisons all activations and results, or loads other images. After the audited
+/// pass, the pass is repeated with the same images, and random operations are compared with their
+/// oracles; the results of both passes must be equal, and the scores must agree with the pass's own
+/// logits. The same is done after the last timed run; its results are also compared with fp64.
+/// `plugins` and `ranks` must outlive the workload.
 Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Plugins& plugins,
                                                      Communicator& ranks);
 

@@ -18,10 +18,10 @@ struct InputShape {
   bool is_photograph() const { return channels == 3 && height == width && !is_vector(); }
 };
 
-/// The labels of a sample: its class, the class of each of its pixels, or none: the sample itself
-/// is what the network shall return.
+/// The labels of a sample: its class, the class of each of its pixels, or none (the network shall
+/// return the sample itself).
 enum class Labels { per_sample, per_pixel, none };
-/// Their number.
+/// Number of labels of a sample.
 inline std::int64_t labels_of_sample(Labels labels, const InputShape& shape) {
   return labels == Labels::per_sample ? 1 : labels == Labels::none ? 0 : shape.pixels();
 }

@@ -21,12 +21,12 @@ class JudgedBatches {
 
   /// Judges a batch that the trainer has just loaded.
   void judge(const Batch& batch, Trainer& trainer);
-  /// A batch that a timed step has taken; for the time between such steps.
+  /// Quickly checks a batch that a timed step has taken; to be called between timed steps.
   void glance(const Batch& batch) {
     if (fault_.empty()) fault_ = oracle_.glance(batch);
   }
-  /// The first fault of the batches since the last call, on any rank: also a sample that several of
-  /// them have; "" if there is none. Collective.
+  /// The first fault, on any rank, of the batches since the last call; a sample that several ranks
+  /// have is also a fault. "" if there is none. Collective.
   std::string take_fault();
 
  private:

@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// Samples are whole numbers, times this.
+/// Samples are whole numbers times this unit.
 inline constexpr float learnable_unit = 0x1p-14F;
 
 /// The purpose for which a number is drawn. Numbers of different draws are independent.
@@ -40,15 +40,15 @@ inline std::int64_t choice(std::uint32_t word, std::int64_t count) {
   return static_cast<std::int64_t>(std::uint64_t{word} * static_cast<std::uint64_t>(count) >> 32);
 }
 
-/// Two parabolas in place of a sine: from a phase modulo 2^16 to [-2^13, 2^13].
+/// A sine approximated by two parabolas: maps a phase modulo 2^16 to [-2^13, 2^13].
 inline std::int32_t wave(std::uint32_t phase) {
   const auto half = static_cast<std::int32_t>(phase & 0x7FFFu);
   const std::int32_t arc = (half * (0x8000 - half)) >> 15;
   return (phase & 0x8000u) != 0 ? -arc : arc;
 }
 
-/// Adds noise to the elements of a sample, eight for each call of Philox: `step` times the sum of
-/// two bytes less 255, which has a deviation of 104.5.
+/// Adds noise to the elements of a sample, eight per call of Philox. The noise is `step` times (the
+/// sum of two random bytes - 255), which has a standard deviation of 104.5 steps.
 inline void add_noise(std::uint64_t seed, std::int64_t index, int step, std::int64_t count,
                       std::int32_t* out) {
   for (std::int64_t first = 0; first < count; first += 8) {

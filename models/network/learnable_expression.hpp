@@ -1,5 +1,5 @@
 #pragma once
-// Generated vectors like the expression of genes, which few hidden factors decide.
+// Generated vectors like gene expressions, determined by a few hidden factors.
 
 #include <cstdint>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace assay {
 
-/// A sample has six factors. An element is a wave of its own phase, which two of the factors shift,
-/// each by its own loading, plus noise; it lies in (0, 1). So the elements of a sample depend on
-/// each other, but not linearly. They have no labels.
+/// A sample has six factors. An element is a wave plus noise; it lies in (0, 1). The element has
+/// its own phase, and two of the factors shift this phase, each by its own loading. So the elements
+/// of a sample depend on each other, but not linearly. Samples have no labels.
 ///
 /// All arithmetic is in integers, and the last step multiplies by a power of two, so samples are
 /// equal on all processors.
@@ -29,8 +29,8 @@ class LearnableExpression final : public LearnableSamples {
 
  private:
   struct Loading {
-    std::int32_t phase, first, second;  ///< of a wave; two factors
-    std::int32_t of_first, of_second;   ///< phase for a unit of these
+    std::int32_t phase, first, second;  ///< phase of the wave; numbers of its two factors
+    std::int32_t of_first, of_second;   ///< phase for one unit of each factor
   };
   std::uint64_t seed_;
   std::vector<Loading> loadings_;

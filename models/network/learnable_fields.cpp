@@ -94,7 +94,7 @@ void LearnableFields::add_weather(std::int64_t index, std::int32_t* sums) const 
       down[static_cast<std::size_t>(i * height + y)] = (words[2] & 1u) != 0 ? 0 - turn : turn;
     }
   }
-  // Row by row, which caches hold.
+  // Row by row, so that a row stays in the cache.
   std::vector<std::int32_t> row(static_cast<std::size_t>(width));
   for (std::int64_t y = 0; y < height; ++y)
     for (std::int64_t c = 0; c < channels; ++c) {

@@ -1,5 +1,5 @@
 #pragma once
-// Generated fields like weather, with labels of pixels that a small network learns.
+// Generated fields like weather, with labels of pixels that a small network can learn.
 
 #include <cstdint>
 #include <string>
@@ -15,9 +15,10 @@ namespace assay {
 ///   they turn the wind (channels 0 and 1), and have low pressure (2) and humid air (3);
 /// - one or two rivers (class 2: pixels within 1/48 of that side of a bent line): they have humid
 ///   air, and a wind along the rows.
-/// All other pixels are background (class 0), about 19 of 20. A vortex crosses a river. A planted
-/// object fades beyond its edge, where it is as strong as three deviations of the waves. Columns
-/// are cyclic, rows are not; further channels have weather alone.
+/// All other pixels, about 19 of 20, are background (class 0). Where a vortex and a river overlap,
+/// the class is that of the vortex. A planted object fades beyond its edge; at the edge it is as
+/// strong as three deviations of the waves. Columns are cyclic, rows are not; further channels
+/// contain only weather.
 ///
 /// All arithmetic is in integers, and the last step multiplies by a power of two, so fields are
 /// equal on all processors.
@@ -35,7 +36,7 @@ class LearnableFields final : public LearnableSamples {
   std::string canonical() const override;  ///< "learnable:c3i16h96w144seed1"
 
  private:
-  /// The objects that are planted at a pixel: `strength` is 256 at its centre and 128 at its edge.
+  /// A planted object at a pixel: `strength` is 256 at the object's centre and 128 at its edge.
   struct PlantedObject {
     std::int64_t row, column, strength;
     std::int64_t down = 0, right = 0, radius = 0;  ///< of vortices: from the centre

@@ -72,7 +72,7 @@ void LearnableImages::make(std::int64_t index, float* out) const {
   for (std::int64_t y = 0; y < size; ++y) {
     const std::int16_t* const from = pattern + (y + down) % size * row;
     std::int32_t* const to = sums.data() + y * row;
-    // The row from `right` on, then its beginning; both are whole pixels.
+    // Copies the row from `right` on, then its beginning; both consist of whole pixels.
     for (std::int64_t i = 0; i < row - right; ++i) to[i] = gain * from[right + i] >> 8;
     for (std::int64_t i = 0; i < right; ++i) to[row - right + i] = gain * from[i] >> 8;
     for (std::int64_t x = 0; x < size; ++x)

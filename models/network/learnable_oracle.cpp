@@ -31,14 +31,14 @@ std::int64_t within(std::uint64_t word, std::int64_t least, std::int64_t most) {
 
 std::int64_t modulo(std::int64_t value, std::int64_t by) { return (value % by + by) % by; }
 
-/// A period of 65536 from two parabolas, whose peak is 8192.
+/// A wave of two parabolas, with the period 65536 and the peak 8192.
 std::int64_t swing(std::int64_t phase) {
   const std::int64_t turned = modulo(phase, 65536), half = turned % 32768,
                      arc = half * (32768 - half) / 32768;
   return turned < 32768 ? arc : -arc;
 }
 
-/// The sum of two bytes, around 0.
+/// The sum of two random bytes, centred on 0.
 std::int64_t draw_noise(std::uint64_t seed, std::int64_t number, std::int64_t element) {
   const std::uint64_t word =
       draw_bits(seed, number, element / 8, of_noise)[static_cast<std::size_t>(element % 8 / 2)];
@@ -85,7 +85,7 @@ double learnable_count(std::int64_t classes, std::uint64_t seed, std::int64_t nu
                        std::int64_t element) {
   const std::uint64_t mark =
       draw_bits(seed, element / 4, 0, of_markers)[static_cast<std::size_t>(element % 4)];
-  // The other 30 bits are a fraction of the classes.
+  // The other 30 bits choose the class, as a fraction of the number of classes.
   const bool marks = (mark & 3) == 0 &&
                      static_cast<std::int64_t>((mark >> 2) * static_cast<std::uint64_t>(classes) /
                                                1073741824U) == number % classes;
@@ -138,7 +138,7 @@ std::int64_t FieldOracle::measure_right(const Vortex& vortex, std::int64_t colum
   return 2 * right > shape_.width ? right - shape_.width : right;
 }
 
-/// 256 at the centre, 128 at the radius, and 0 where the square of the distance is twice as large.
+/// 256 at the centre, 128 at the radius, and 0 from sqrt(2) times the radius on.
 std::int64_t FieldOracle::strength(const Vortex& vortex, std::int64_t row,
                                    std::int64_t column) const {
   const std::int64_t down = row - vortex.row, right = measure_right(vortex, column),

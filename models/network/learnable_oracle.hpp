@@ -51,10 +51,11 @@ class FieldOracle {
   struct River {
     std::int64_t row, first, length, bend, phase;
   };
-  /// The distance of a pixel from a centre, with columns the shorter way round.
+  /// The distance in columns from a vortex's centre; columns are cyclic, and the shorter way
+  /// counts.
   std::int64_t measure_right(const Vortex& vortex, std::int64_t column) const;
   std::int64_t strength(const Vortex& vortex, std::int64_t row, std::int64_t column) const;
-  /// Rows between a pixel and the river's centre; nothing where the river does not flow.
+  /// Rows between a pixel and the river's centre line; nothing in columns without the river.
   std::optional<std::int64_t> distance(const River& river, std::int64_t row,
                                        std::int64_t column) const;
   std::int64_t half_width() const { return std::max<std::int64_t>(1, side_ / 48); }

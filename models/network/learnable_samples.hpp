@@ -1,5 +1,5 @@
 #pragma once
-// Generated samples of classes that a small network learns within minutes.
+// Generated samples that a small network can learn within minutes.
 
 #include <cstdint>
 #include <memory>
@@ -36,9 +36,9 @@ class LearnableSamples {
   virtual std::string canonical() const = 0;
 };
 
-/// LearnableFields where pixels have labels, LearnableExpression for vectors without labels; else
+/// LearnableFields if pixels have labels, LearnableExpression for vectors without labels; else
 /// LearnableImages for photographs, LearnableVectors for vectors. InputError for other shapes, and
-/// as theirs.
+/// as from their constructors.
 std::shared_ptr<const LearnableSamples> learnable_samples(const InputShape& shape, Labels labels,
                                                           std::int64_t classes, std::uint64_t seed);
 

@@ -11,7 +11,8 @@ namespace assay {
 namespace {
 
 constexpr std::uint32_t one_in_markers = 4;
-// Numbers out of 256: below the first an element is not 0, below the second it is 2.
+// Compared with a random byte. An element is not 0 if the byte is below of_class (of_others), and 2
+// if it is below twice_of_class (twice_of_others).
 constexpr std::uint8_t of_class = 64, of_others = 6, twice_of_class = 16, twice_of_others = 1;
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 namespace assay {
 
-/// A quarter of the elements are markers, each of one class. An element is 1 or 2 with a
-/// probability of 1 in 4 if it is a marker of the sample's class, else of 1 in 40, and otherwise 0.
-/// So no element tells the class by itself, but all markers together do.
+/// A quarter of the elements are markers, each for one class. An element is 1 or 2 with a
+/// probability of 1/4 if it marks the sample's class, and of 1/40 if not; otherwise it is 0. So no
+/// single element reveals the class, but all markers together do.
 ///
 /// All numbers are whole: samples are equal on all processors.
 class LearnableVectors final : public LearnableSamples {

@@ -1,12 +1,12 @@
 #pragma once
-// The range of losses of a known training. A training with losses outside it does not learn as it
-// should.
+// The range of losses of a known training. A training with losses outside this range does not learn
+// correctly.
 //
-// Bands are the last resort: oracles find all that one step, one batch or one validation can show.
-// Bands alone find what leaves each compared number within its bound: roundings to 16 bits that
-// always go the same way, errors of the size of a tolerance with one sign in every step, orders of
-// samples that are permutations but not random (shuffled within a small window), and operations
-// that are wrong only in steps without checks.
+// Bands are the last resort: oracles find all errors that show in one step, one batch or one
+// validation. Only bands find errors that leave each compared number within its bound: roundings to
+// 16 bits that always go in the same direction, errors of the size of a tolerance with the same
+// sign in every step, orders of samples that are permutations but not random (shuffled within a
+// small window), and operations that are wrong only in steps without checks.
 
 #include <optional>
 #include <string>
@@ -28,21 +28,21 @@ struct LossBand {
 };
 
 /// The band for a training with these settings; nothing if there is none. A file lists the settings
-/// that do not affect what is learnt ("free"). All other settings must equal those of the file, and
-/// settings that the file does not have must have their defaults. InputError for a file that cannot
-/// be read.
+/// that do not affect learning ("free"). All other settings must equal those of the file, and
+/// settings that the file lacks must have their defaults. InputError for a file that cannot be
+/// read.
 std::optional<LossBand> loss_band(const Settings& settings,
                                   const std::vector<Dimension>& dimensions);
 
-/// The range for the losses of n trainings after one epoch: 6 standard deviations of their
-/// logarithms, times sqrt(1 + 1/n) for the uncertainty of the mean, on both sides of the mean. If
-/// the logarithms are normal, with n = 10 one further training in 5000 is outside (Student's t with
-/// 9 degrees of freedom).
+/// The range for a further training, from the losses of n trainings after one epoch: on both sides
+/// of the mean of their logarithms, 6 standard deviations of these, times sqrt(1 + 1/n) for the
+/// uncertainty of the mean. If the logarithms are normally distributed and n = 10, one further
+/// training in 5000 is outside (Student's t with 9 degrees of freedom).
 std::pair<double, double> compute_band(const std::vector<double>& losses);
 
-/// The reason with the first loss that is outside, or the first epoch between the first and the
-/// last one that is missing or has no band; "" if there is none. Losses are of training and, where
-/// an epoch was validated, of validation.
+/// A text about the first loss outside the band, or about the first epoch that is missing or has no
+/// band; "" if there is none. Compares the losses of training and, in validated epochs, of
+/// validation.
 std::string outside(const LossBand& band, const std::vector<EpochResult>& epochs);
 
 }  // namespace assay

@@ -35,8 +35,8 @@ struct LossScaleState {
   bool operator==(const LossScaleState&) const = default;
 };
 
-/// Words for the reason why a result is wrong whose gradients are not finite: a fixed scale may be
-/// too large. "" for other scales, which a backend's fault or a training that diverges leaves.
+/// Advice to append if gradients are not finite: a fixed scale may be too large. "" for other
+/// scales: the reason is then a backend's fault or a diverging training.
 std::string overflow_advice(const LossScaleSettings& settings);
 
 /// Dynamic loss scaling (P. Micikevicius et al., Mixed Precision Training, ICLR 2018, section 3.2)
@@ -48,18 +48,19 @@ class LossScale {
   explicit LossScale(const LossScaleSettings& settings);
 
   double scale() const { return state_.scale; }
-  /// Call it for each step, with whether all gradients, computed with scale(), are finite on all
+  /// Call it for each step. `finite`: all gradients, computed with scale(), are finite on all
   /// ranks. Returns false if the step must be skipped.
   bool update(bool finite) { return update(finite, state_.scale); }
-  /// The same for gradients that an earlier step has computed with the scale `made_with`. If they
-  /// are not finite, the scale becomes half of `made_with`, unless it is smaller already.
+  /// The same for gradients that an earlier step computed with the scale `made_with`. If they are
+  /// not finite, the scale becomes half of `made_with`, unless it is already smaller.
   bool update(bool finite, double made_with);
   /// True if finite steps may double a dynamic scale; initially true.
   void let_grow(bool grows) { grows_ = grows; }
   /// True if a step was skipped at the scale 1: the training has diverged.
   bool has_diverged() const { return diverged_; }
-  /// True if most_skipped_in_row steps in a row were skipped: later steps will be, too. (Half as
-  /// many steps bring any dynamic scale to 1, also with a lag, so this happens to fixed scales.)
+  /// True if most_skipped_in_row consecutive steps were skipped: later steps will also be skipped.
+  /// (Half as many steps reduce any dynamic scale to 1, even with a lag, so this happens only with
+  /// fixed scales.)
   bool stuck() const { return state_.skipped_in_row >= most_skipped_in_row; }
   static constexpr std::int64_t most_skipped_in_row = 100;
 

@@ -12,8 +12,8 @@
 namespace assay {
 
 /// Observes one step at a time. A mask is a function of a key and a counter
-/// (kernels/dropout/problem.hpp): each layer and rank has a key of its own, which the backward pass
-/// shares, and each pass of a training another counter.
+/// (kernels/dropout/problem.hpp). Each layer on each rank must have its own key, shared by its
+/// backward pass, and each pass of a training its own counter.
 class MaskOracle {
  public:
   explicit MaskOracle(const Executor& executor);
@@ -21,8 +21,8 @@ class MaskOracle {
   void begin();
   void before(std::size_t node);
   void after(std::size_t node);
-  /// The first fault in the masks of the step after `steps` others of `passes` each; "" if there
-  /// is none. Collective, where there are masks.
+  /// The first fault in the masks of the step that follows `steps` steps of `passes` passes each;
+  /// "" if there is none. Collective if there are masks.
   std::string fault(std::int64_t steps, std::int64_t passes, Communicator& ranks) const;
 
  private:
@@ -36,7 +36,7 @@ class MaskOracle {
   const Executor& executor_;
   std::map<std::size_t, std::string> keys_;  ///< of each dropout, by its node
   std::vector<Run> runs_;
-  std::int64_t passes_ = 0;  ///< begun in this step
+  std::int64_t passes_ = 0;  ///< passes begun in this step
 };
 
 }  // namespace assay

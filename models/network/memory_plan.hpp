@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// Bytes: of several cache lines, as memory of a GPU begins.
+/// In bytes: several cache lines, the alignment of a GPU's allocations.
 inline constexpr std::size_t plan_alignment = 256;
 
 /// The size of a tensor, and the first and the last node that need it.
@@ -19,9 +19,10 @@ struct MemoryPlan {
   std::size_t bytes = 0;             ///< of all memory
 };
 
-/// Plans memory so that tensors that the same node needs do not overlap: from the largest tensor to
-/// the smallest, each at the lowest offset where it fits ("greedy by size": Y. Pisarchyk and J.
-/// Lee, Efficient memory management for deep neural net inference, arXiv:2001.03288).
+/// Plans memory so that tensors with overlapping lifetimes do not share memory. Places the tensors
+/// from the largest to the smallest, each at the lowest offset where it fits ("greedy by size": Y.
+/// Pisarchyk and J. Lee, Efficient memory management for deep neural net inference,
+/// arXiv:2001.03288).
 MemoryPlan plan_memory(const std::vector<Lifetime>& tensors);
 
 }  // namespace assay

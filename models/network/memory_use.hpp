@@ -12,16 +12,17 @@ namespace assay {
 
 class MemoryUse {
  public:
-  /// Loads the backends, whose libraries are no part of what the network needs, and counts from
-  /// then on.
+  /// Loads the backends first, because their libraries do not count as memory of the network.
+  /// Counts from then on.
   MemoryUse(const ExecutorSettings& settings, Plugins& plugins);
-  /// The largest growth of the resident memory of this process on a host (PeakMemory). The decrease
-  /// of the free memory of a GPU: a network allocates nothing in its steps. 0 if it is not known.
+  /// On a host: the largest growth of this process's resident memory (PeakMemory). On a GPU: the
+  /// decrease of its free memory, which is constant during steps, as they allocate nothing. 0:
+  /// unknown.
   double bytes() const;
-  /// bytes() of the network and `work` alone, not of what was allocated and freed before (checks of
-  /// candidates hold their tensors in fp64): the rank's that needs the most. 0, too, if it is less
-  /// than `least` on a rank, the bytes that the network has allocated and `work` touches: it then
-  /// uses memory that an earlier case has left resident. Collective.
+  /// bytes() of the network and `work` on the rank that needs the most, without memory that was
+  /// freed before (checks of candidates hold tensors in fp64). `least`: the bytes that the network
+  /// has allocated and `work` touches. Returns 0 if a rank's bytes() is less than that: it then
+  /// reuses memory that an earlier case has left resident. Collective.
   double measure_peak(const std::function<void()>& work, std::size_t least,
                       Communicator& ranks) const;
 

@@ -35,12 +35,12 @@ struct Network {
   std::int64_t classes = 1000;
   Labels labels = Labels::per_sample;
   bool filters = true;                  ///< it has convolutions
-  Quality quality = Quality::accuracy;  ///< of a set of samples
+  Quality quality = Quality::accuracy;  ///< by which its results are judged
   /// Adds all layers, from the input to the loss.
   std::function<void(GraphBuilder&, const Learning&)> add_layers;
-  /// A form of it that a plain fp64 loop can train (--self-check).
+  /// A form of the network that a plain fp64 loop can train (--self-check).
   std::function<Network()> make_small;
-  /// The same layers of planes half as high and as wide; nothing where these are too small.
+  /// The network with planes of half the height and width; nothing if these would be too small.
   std::function<std::optional<Network>()> make_half;
 };
 
@@ -48,17 +48,17 @@ struct Network {
 Graph finish_training(GraphBuilder builder, const Learning& learning, bool accumulates,
                       bool lags = false);
 /// A training step of `batch` images: forward, backward, update. `accumulates`: the gradients of
-/// several batches are added before the update. `lags`: the update uses the gradients of the step
-/// before. `masks`: of dropout.
+/// several batches are added before the update. `lags`: the update uses the gradients of the
+/// previous step. `masks`: of dropout.
 Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
                      const Learning& learning, bool accumulates = false, bool lags = false,
                      MaskSeed masks = {});
 /// The gradients of one batch, without update.
 Graph gradient_graph(const Network& network, std::int64_t batch, Precision precision,
                      const Learning& learning, MaskSeed masks = {});
-/// Outputs, losses and what scores are made of (Quality) of `batch` samples, with moving averages
-/// as statistics. The values `weights`, `stored` and `statistics` have the same order as in the
-/// training graph.
+/// Computes outputs, losses and the values for the scores (Quality) of `batch` samples, with moving
+/// averages as statistics. The values `weights`, `stored` and `statistics` have the same order as
+/// in the training graph.
 Graph inference_graph(const Network& network, std::int64_t batch, Precision precision);
 
 }  // namespace assay

@@ -23,7 +23,7 @@
 namespace assay {
 namespace {
 
-/// The distance of the seeds of two trials: more than a run draws.
+/// The distance of the seeds of two trials, larger than the number of seeds that a run uses.
 constexpr std::uint64_t seeds_of_trial = 2654435761;
 
 NetworkProblem make_network_problem(const std::string& benchmark, const NetworkSettings& network) {
@@ -41,8 +41,8 @@ NetworkProblem make_network_problem(const std::string& benchmark, const NetworkS
           std::move(traffic)};
 }
 
-/// Connects the ranks for the sum of gradients, unless the runner's own communicator is meant. The
-/// reason if they cannot be connected.
+/// Connects the ranks for the sum of gradients, unless the case uses the runner's own communicator.
+/// Returns the reason if they cannot be connected.
 std::optional<std::string> connect_gradients(const Settings& settings, CaseContext& context,
                                              TrainingRun& run) {
   Options options;
@@ -50,7 +50,7 @@ std::optional<std::string> connect_gradients(const Settings& settings, CaseConte
   options.settings["algorithm"] = settings.at("allreduce");
   options.settings["transport"] = settings.at("allreduce_transport");
   run.trainer.sums_on_device = options.settings["transport"] == gpu_transport;
-  // The trainer stages gradients of a GPU for all others.
+  // All other transports work on the host: the trainer stages gradients of a GPU for them.
   if (!run.trainer.sums_on_device) options.settings["device"] = "cpu";
   if (settings.at("allreduce_transport") == launched_transport &&
       settings.at("allreduce") == "library" && settings.at("wire") == "none")
@@ -81,8 +81,9 @@ std::vector<std::string> NetworkBenchmark::step_parameters(const Case& selected)
   return network_options::step_parameters(all_dimensions(*this));
 }
 
-/// The convergence beside it may be another row's: tables find that (analysis/trainings.hpp). A
-/// training that missed its target and was kept shows as little as none.
+/// "throughput only" if the row itself has no convergence. Another row may have it: tables find
+/// that row (analysis/trainings.hpp). A kept training that missed its target counts as no
+/// convergence.
 std::string NetworkBenchmark::row_label(const Row& row) const {
   const bool converged = std::ranges::any_of(
       row.metrics, [](const auto& metric) { return metric.first.starts_with("time_to_"); });
@@ -111,7 +112,7 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   const auto& case_settings = typed_settings<NetworkSettings>(selected);
   TrainingRun run = case_settings.run;
   run.trainer.seed = context.seed + case_settings.trial * seeds_of_trial;
-  // All ranks return together: the others would otherwise wait for this one.
+  // All ranks return together; otherwise the other ranks would wait for this one.
   const std::string why_not = why_not_threads(run.trainer.executor.threads).value_or("");
   if (std::string why = fault_of_any(why_not, context.ranks); !why.empty())
     return Unsupported{std::move(why)};

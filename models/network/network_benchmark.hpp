@@ -12,8 +12,8 @@ namespace assay {
 
 class NetworkBenchmark : public Benchmark {
  public:
-  /// --problem and the flags of its fields. The fields `s` (side of an image) and `c` (classes)
-  /// must be among them: the checks of the data read them in the text of --problem.
+  /// --problem and the flags of its fields. The fields must include `s` (side of an image) and `c`
+  /// (classes): the checks of the data read them from the text of --problem.
   virtual std::vector<Dimension> problem_dimensions() const = 0;
   virtual Network network(const std::string& problem) const = 0;
   virtual NetworkDefinition definition(const std::string& problem) const = 0;

@@ -6,7 +6,8 @@
 namespace assay {
 
 NamedNetwork find_named_network(const std::string& descriptor) {
-  // "mlp:w64", and "mlpw64", which @ makes of "mlp@w64". One name may begin with another one.
+  // Accepts "mlp:w64", and "mlpw64", which results from "mlp@w64". One name may begin with another
+  // one, so the longest match counts.
   const NetworkFamily* longest = nullptr;
   std::vector<std::string> names;
   for (const NetworkFamily& family : network_families()) {

@@ -17,7 +17,7 @@ struct NetworkFamily {
   std::string help;  ///< kind and fields: "perceptron (i1024w512l2c10)"
   /// All fields of a descriptor ("w64"), which may be empty. InputError for unknown ones.
   std::function<std::string(const std::string& fields)> canonical;
-  /// The network of canonical fields, and its definition, which share no code.
+  /// The network of canonical fields, and its definition; the two share no code.
   std::function<Network(const std::string& fields)> network;
   std::function<NetworkDefinition(const std::string& fields)> definition;
 };
@@ -30,7 +30,7 @@ struct NamedNetwork {
   const NetworkFamily* family;
   std::string fields;
 };
-/// Takes "mlp:w64c5", or "mlp", apart. InputError for unknown names.
+/// Parses "mlp:w64c5", or "mlp". InputError for unknown names.
 NamedNetwork find_named_network(const std::string& descriptor);
 
 }  // namespace assay

@@ -14,13 +14,13 @@ inline constexpr const char* inference = "inference";
 /// Value of "backend": the fastest one for each operation, found by measuring.
 inline constexpr const char* measured = "auto";
 
-/// They are in the order of the id. `problem`: --problem and the flags of its fields.
+/// All dimensions, in the order of the id. `problem`: --problem and the flags of its fields.
 std::vector<Dimension> dimensions(const std::vector<Dimension>& problem);
 /// The sorted names of the dimensions that determine what a training step computes. A throughput
 /// and a convergence belong together if they agree in all of them and in their software.
 std::vector<std::string> step_parameters(const std::vector<Dimension>& dimensions);
-/// The reason why an inference cannot have these settings (one of them is for training); nothing if
-/// it can.
+/// The reason why an inference cannot have these settings (one of them is for training only);
+/// nothing if it can.
 std::optional<std::string> why_not_inference(const Settings& settings,
                                              const std::vector<Dimension>& dimensions);
 

@@ -29,7 +29,7 @@ double NetworkProblem::flops() const {
   return of_one.flops() * static_cast<double>(batch_ * steps_);
 }
 
-/// Reads and writes are counted in each phase, since only its own writes lie between them.
+/// Each phase counts separately: between its reads and writes lie only its own writes.
 double NetworkProblem::passes() const {
   if (!training_) return 1;
   const auto accumulated = static_cast<double>(traffic_->accumulated);

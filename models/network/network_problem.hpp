@@ -29,20 +29,19 @@ class NetworkProblem final : public Problem {
   std::string canonical() const override { return network_.descriptor; }
   nlohmann::json json() const override;
   /// Operations of the convolutions and of the last layer, as their problems count them. A training
-  /// step has them forward, for the gradients of inputs (except the first layer's) and for the
-  /// gradients of weights.
+  /// step needs them three times: forward, for the gradients of inputs (except the first layer's),
+  /// and for the gradients of weights.
   double flops() const override;
-  /// Bytes of all ranks that no fusion spares: weights that products read, their gradients, and the
-  /// update. 0: unknown.
+  /// Bytes of all ranks that no fusion can save: weights that products read, their gradients, and
+  /// the update. 0: unknown.
   double bytes() const override;
   std::map<std::string, double> amounts() const override;
-  /// Bytes of each operation of a step in `precision` with `rank_batch` images on a rank, and of
-  /// one of the passes() over what bytes() counts.
+  /// Bytes of each operation of a step in `precision` with `rank_batch` images on a rank, and bytes
+  /// of one of the passes() over the memory that bytes() counts.
   std::vector<double> working_sets(std::int64_t rank_batch, Precision precision) const;
 
  private:
-  /// Number of times that bytes() goes over the same memory; the caches may save their part of it
-  /// each time.
+  /// Number of times that bytes() counts the same memory; caches may save a part of it each time.
   double passes() const;
 
   std::string kind_;

@@ -26,7 +26,7 @@ constexpr const char* of_epochs[] = {"validation",     "target",     "unreached"
                                      "validate_every", "checkpoint", "restart"};
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
 
-/// Reads the numbers of all cases, also of those in which they have no effect.
+/// Reads all numbers, even if they have no effect in this case.
 void read_numbers(SettingsReader& reader, NetworkSettings& network) {
   TrainerSettings& trainer = network.run.trainer;
   TrainingData& data = network.run.data;
@@ -67,11 +67,11 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
   if (!is_files(data.data)) {  // the others belong to files
     settings["augment"] = "crop+flip";
     settings["page_cache"] = "cached";
-    settings["validation"] = "none";  // generated images have their own
+    settings["validation"] = "none";  // generated data include validation images
     reader.set("label_base", data.label_base, 0);
     reader.set("max_bad_samples", data.max_bad_samples, 0);
   } else if (validation != "none") {
-    // Generated sets of one seed have the same first images.
+    // Generated sets share a seed, so their first images are the same.
     if (settings.at("validation") == data.data ||
         (is_generated(training_set) && is_generated(validation)))
       throw InputError(fmt::format(
@@ -88,8 +88,8 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
     throw InputError("--restart yes needs a --checkpoint. Name the file.");
 }
 
-/// These settings are unused without a training to an accuracy: nothing is validated, written or
-/// continued.
+/// Resets the settings that only a training to an accuracy uses: other trainings validate, write
+/// and continue nothing.
 void complete_without_epochs(Settings& settings, const std::vector<Dimension>& dimensions,
                              SettingsReader& reader, ConvergenceSettings& convergence) {
   for (const Dimension& dimension : dimensions)
@@ -156,7 +156,7 @@ std::vector<std::string> choose_backends(const std::string& backend, const std::
   std::vector<std::string> all = dimension::list_backends("networks on " + device);
   if (device != "cpu") return backend == measured ? all : std::vector{backend};
   if (std::ranges::count(dimension::list_backends("reference"), backend) > 0) return {backend};
-  if (backend != measured) {  // it, and one other beside the fallbacks
+  if (backend != measured) {  // the requested one, one other, and the fallbacks
     std::erase(all, backend);
     if (all.size() > 1) all.resize(1);
     all.insert(all.begin(), backend);
@@ -166,7 +166,7 @@ std::vector<std::string> choose_backends(const std::string& backend, const std::
   return all;
 }
 
-/// Reads completed settings: none of them changes any more.
+/// Reads completed settings, which no longer change.
 void read_trainer(const SettingsReader& reader, TrainerSettings& trainer) {
   trainer.lag = reader.is("lag", "1") ? 1 : 0;
   trainer.control = read_control(reader.text("control"));
@@ -190,7 +190,8 @@ void read_run(const SettingsReader& reader, const std::vector<Dimension>& dimens
   if (reader.is("scaling", "linear")) convergence.rate = scale_rate(convergence.rate, images);
   if (!reader.is("checkpoint", "none")) convergence.checkpoint = reader.text("checkpoint");
   convergence.restart = reader.is("restart", "yes");
-  // The row of a continued training is evidence for its steps, and has the time of all of them.
+  // The row of a continued training vouches for all its steps and contains their time, so all of
+  // them must have the same settings.
   std::vector<std::string> same = network_options::step_parameters(dimensions);
   same.insert(same.end(), {"augment", "label_base"});
   for (const std::string& name : same) convergence.same_settings[name] = reader.text(name);
@@ -236,7 +237,7 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
   complete_optimizer(settings, trainer.learning);
   complete_loss_scale(settings, read);
   complete_weight_gradients(settings, read);
-  if (started.ranks == 1 || read.inference) {  // nothing is added
+  if (started.ranks == 1 || read.inference) {  // no gradients are added
     settings["allreduce_transport"] = launched_transport;
     settings["allreduce"] = "library";
     settings["wire"] = "none";
@@ -249,7 +250,7 @@ NetworkSettings read_network(Settings& settings, const RankCount& started,
 }
 
 void expect_one_training_each(const std::vector<Case>& cases) {
-  std::map<std::filesystem::path, int> trainings;  // by their file
+  std::map<std::filesystem::path, int> trainings;  // number of trainings by checkpoint file
   for (const Case& each : cases)
     if (const auto& network = typed_settings<NetworkSettings>(each);
         !network.inference && network.run.convergence.epochs > 0 &&

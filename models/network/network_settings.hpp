@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// The settings of a case. `run` lacks what prepare() adds: seeds, ranks, amounts, claims.
+/// The settings of a case. prepare() completes `run`: seeds, ranks, amounts, claims.
 struct NetworkSettings {
   bool inference = false;   ///< else a training
   std::int64_t images = 0;  ///< of a step on all ranks
@@ -21,7 +21,7 @@ struct NetworkSettings {
 NetworkSettings read_network(Settings& settings, const RankCount& started,
                              const std::vector<Dimension>& dimensions, Network network);
 
-/// Benchmark::expect_compatible: a checkpoint has one training.
+/// Benchmark::expect_compatible: each training needs its own checkpoint.
 void expect_one_training_each(const std::vector<Case>& cases);
 
 }  // namespace assay

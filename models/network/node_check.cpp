@@ -42,16 +42,17 @@ void judge(const OutputCheck& check, const std::string& where, Verification& res
     result.max_error = std::max(result.max_error, check.max_error / check.reference_rms);
   if (check.reference_norm > 0)
     result.norm_error = std::max(result.norm_error, check.error_norm / check.reference_norm);
-  // A bound that is wider than a network's data says nothing against what was computed.
+  // A bound that is too wide for a network's data is no evidence against the results.
   if (check.failure.empty() || check.undecided) return;
   if (result.passed || std::exchange(result.undecided, false))
     result.reason = where + ": " + check.failure;
   result.passed = false;
 }
 
-/// True if no element of a product has an error of tf32, if it is only known that tf32 was
-/// requested. Each alone may by chance, but not all of so many, of which none may hide behind a
-/// large one (docs/method-training.md).
+/// True if tf32 was requested (and it is not known whether it was used), but no element of a
+/// product has an error of tf32. A single element may lack this error by chance, but not all of
+/// many. Both norm and largest relative error are compared, so no element can hide behind a large
+/// one (docs/method-training.md).
 bool is_promoted(const GraphNode& node, const Execution& execution, const Expectation& expected,
                  const OutputCheck& check) {
   constexpr std::int64_t least_elements = 16;
@@ -82,18 +83,19 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
   for (Tensor* const tensor : executor.arguments(index)) {
     const TensorSpec& spec = tensor->spec();
     if (spec.role == Role::input) before.emplace(tensor, scan_tensor(*tensor));
-    // It is read before the operation runs: an operation that spoils an input would be judged by
-    // what it has made of it.
+    // Inputs are read before the operation runs: an operation that overwrites an input must not be
+    // judged by the overwritten values.
     if (is_input(spec))
       inputs->emplace(spec.name, Values(std::make_shared<const TensorValues>(device, *tensor)));
     if (spec.role == Role::output) device.fill(*tensor, poison(spec.type));
   }
-  // An operation may make its result there first: that of a run before must not pass for it.
+  // Operations may compute results in scratch memory first: results of an earlier run must not
+  // remain there.
   executor.poison_scratch(index);
   executor.run_node(index);
   device.stream().wait();
-  // An operation that reads a spoilt input later computes rightly from it: only sums show the
-  // fault.
+  // A later operation computes correctly from an overwritten input, so only the inputs' checksums
+  // reveal the fault.
   for (const auto& [tensor, was] : before)
     if (const ScanResult is = scan_tensor(*tensor);
         is.bad != was.bad || (is.bad == 0 && is.sum != was.sum))

@@ -10,7 +10,8 @@
 namespace assay {
 namespace {
 
-/// Elements [first, first + out.size()) of all parameters as they lie side by side; 0 between them.
+/// Elements [first, first + out.size()) of the value that contains all parameters; gaps between
+/// parameters are 0.
 void fill_initial(const Graph& graph, std::uint64_t seed, std::int64_t first,
                   std::span<double> out) {
   std::fill(out.begin(), out.end(), 0);
@@ -40,7 +41,7 @@ bool holds_filters(const Executor& executor, ValueIndex value) {
              value) > 0;
 }
 
-/// Elements of `type`, as reorder_filters().
+/// reorder_filters() for elements of `type`.
 void reorder(const Graph& graph, DataType type, bool kept, std::byte* all) {
   std::vector<std::byte> before;
   for (const Parameter& parameter : graph.parameters) {

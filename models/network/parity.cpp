@@ -23,14 +23,13 @@ namespace {
 
 constexpr std::int64_t least_images = 2, least_of_channel = 32;
 
-/// A gradient's rounding errors are at most this many times the change that it takes where the
-/// layers read values that are rounded once more. In 16 bits, rounding each value that a layer
-/// stores exceeds that of sums; in fp32 sums have the larger errors. Measured with one channel: 3
-/// and 42.
+/// Limit of a gradient's rounding error, relative to the change of the gradient if all values that
+/// layers read are rounded once more. In 16 bits, rounding of stored values dominates; in fp32,
+/// errors of sums are larger. Measured with one channel: 3 and 42.
 double most_roundings(DataType stored) { return size_of(stored) < 4 ? 8 : 64; }
 constexpr int most_draws = 8;
 constexpr double surely_wrong = 100;
-/// Rounding makes no 0 of a gradient that it changes by less than this part of its norm.
+/// Rounding cannot make a gradient 0 if it changes the gradient by less than this part of its norm.
 constexpr double least_change_to_zero = 0.5;
 
 /// Sums of squares of gradients.
@@ -97,7 +96,7 @@ struct Side {
 
   const Graph& graph() const { return executor->graph(); }
   void put_scale() { executor->device().fill(executor->tensor(graph().loss_scale), scale.scale()); }
-  /// True if gradients overflowed, and are to be made again with a smaller loss scale.
+  /// True if gradients overflowed and must be computed again with a smaller loss scale.
   bool has_overflowed() {
     bool finite = true;
     executor->device().stream().wait();
@@ -132,7 +131,7 @@ Result<Side> make_side(const TrainerSettings& settings, const ParityForm& form, 
   return side;
 }
 
-/// A backend that suits the whole network need not suit a form of it.
+/// A backend that computes the whole network may not compute a smaller form.
 Result<Side> try_side(TrainerSettings settings, const ParityForm& form, Plugins& plugins,
                       Communicator& ranks) {
   auto side = make_side(settings, form, plugins, ranks);
@@ -152,7 +151,8 @@ TrainerSettings in_plain_fp64(TrainerSettings settings) {
   return settings;
 }
 
-/// The nodes that graphs of all precisions have, in order: one may convert gradients besides.
+/// The nodes that graphs of all precisions have, in order; some precisions also have nodes that
+/// convert gradients.
 std::vector<std::size_t> common_nodes(const Graph& graph) {
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
@@ -160,15 +160,15 @@ std::vector<std::size_t> common_nodes(const Graph& graph) {
   return all;
 }
 
-/// Gives `to`, after its forward pass, what the backward pass of `from` reads of its own: images,
-/// parameters, activations and statistics. Graphs of other precisions number their values
-/// otherwise, but have the same common_nodes(). Each element is changed by `change` of it, up or
-/// down.
+/// After the forward pass of `to`: copies the values that the backward pass of `from` reads
+/// (images, parameters, activations and statistics) into `to`. Graphs of different precisions
+/// number their values differently, but have the same common_nodes(). Each element is randomly
+/// multiplied by 1 + `change` or 1 - `change`.
 void give(const Executor& from, Executor& to, double change = 0, std::uint64_t seed = 1) {
   std::mt19937_64 random(seed);
   const std::vector<std::size_t> ours = common_nodes(from.graph()),
                                  theirs = common_nodes(to.graph());
-  std::set<ValueIndex> known;  // given, or gradients, which `to` makes itself
+  std::set<ValueIndex> known;  // already copied, or gradients, which `to` computes itself
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const GraphNode &source = from.graph().nodes[ours[i]], &target = to.graph().nodes[theirs[i]];
     const bool backward = source.phase == Phase::backward;
@@ -191,8 +191,9 @@ void give(const Executor& from, Executor& to, double change = 0, std::uint64_t s
   }
 }
 
-/// Why a node of the backward pass is wrong for its own inputs, by its oracle; "" if none is.
-/// Errors of one channel are not independent: only those of elements count, not their norm.
+/// Why an oracle finds a node of the backward pass wrong for the node's own inputs; "" if all are
+/// right. Errors within one channel are not independent, so only errors of elements count, not
+/// their norm.
 std::string wrong_node(Executor& executor) {
   executor.run(Phase::forward);  // a backward pass may overwrite activations
   const std::vector<GraphNode>& nodes = executor.graph().nodes;
@@ -206,9 +207,10 @@ std::string wrong_node(Executor& executor) {
   return "";
 }
 
-/// Makes the comparison undecided where every node is right for its own inputs, and rounding alone
-/// may change every gradient that differs too much by as much: its terms cancel. The gradient of
-/// the scale behind a normalization of one channel is 0 but for rounding errors.
+/// Makes the comparison undecided if every node is right for its own inputs, and if rounding alone
+/// may explain the difference of every gradient that differs too much. This occurs if the terms of
+/// a gradient cancel: for example, behind a normalization of one channel, the gradient of the scale
+/// is 0 except for rounding errors.
 void leave_undecided(Comparison& all, Executor& is, Executor& should, DataType stored) {
   const std::vector<double> expected = read_values(should, should.graph().gradients);
   std::vector<double> changes(all.gradients.size());
@@ -243,7 +245,8 @@ void leave_undecided(Comparison& all, Executor& is, Executor& should, DataType s
       most_roundings(stored) * changes.front());
 }
 
-/// The gradient of each parameter of `a`, without its loss scale, with that of `b`. Returns all.
+/// Compares the gradient of each parameter of `a`, divided by the loss scale, with that of `b`.
+/// Returns the sums over all gradients.
 Squares compare_gradients(const Side& a, const Side& b, const NetworkTolerance& tolerance,
                           Comparison& all) {
   const std::vector<Parameter>&ours = a.graph().parameters, &theirs = b.graph().parameters;
@@ -364,7 +367,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
   all.verification.reference = fmt::format(
       "{} in fp64 on {} image{}: loss, logits, statistics and {} gradients", form.text(),
       form.images, form.images == 1 ? "" : "s", a.graph().parameters.size());
-  // Graphs of other precisions number their values otherwise.
+  // Graphs of different precisions number their values differently.
   const Graph &ours = a.graph(), &theirs = b.graph();
   const std::vector<double> logits = read_values(is, ours.logits);
   all.compare("losses", read_values(is, ours.losses), read_values(should, theirs.losses),

@@ -17,7 +17,7 @@ double count_bytes(const Graph& graph) {
   return all;
 }
 
-/// Bytes of two values in fp64 that are compared.
+/// Bytes of two compared values in fp64.
 double bytes_of_two(const Graph& graph) {
   std::int64_t largest = 0;
   for (ValueIndex v = 0; v < graph.values.size(); ++v)

@@ -1,5 +1,5 @@
 #pragma once
-// The part of a network that is compared with fp64, if the network is too large for it.
+// The form in which a network is compared with fp64 if it is too large itself.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@ struct ParityLimits {
 struct ParityForm {
   Network network;
   std::int64_t images = 0;
-  std::string smaller;  ///< which form it is of what, "" of the network itself
+  std::string smaller;  ///< describes the smaller form; "": the network itself
   bool whole() const { return smaller.empty(); }
   std::string text() const { return whole() ? "the network" : smaller; }
 };
@@ -29,8 +29,9 @@ struct ParityForm {
 /// The nodes of a pass, by network, images and precision.
 using PassOf = std::function<Graph(const Network&, std::int64_t, Precision)>;
 
-/// `images`: how many a pass has; one, if that is within the limits, where no mean over images is
-/// made. `tried`: the precision of the pass that is compared with fp64, where that is on this host.
+/// `images`: number of images of a pass; one image, if only that is within the limits and the
+/// network has no mean over images. `tried`: the precision of the pass that is compared with fp64,
+/// if it runs on this host.
 ParityForm parity_form(const Network& network,
                        const std::function<std::int64_t(const Network&)>& images,
                        const PassOf& pass, std::optional<Precision> tried,

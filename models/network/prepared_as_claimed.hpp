@@ -6,8 +6,8 @@
 
 namespace assay {
 
-/// WrongResult if the network or its optimizer is not that of the case. The texts of the case are
-/// read here once more, apart from what has made the settings of them.
+/// WrongResult if the network or its optimizer is not that of the case. Reads the texts of the case
+/// again, independently of the code that made the settings from them.
 void expect_network(const TrainerSettings& trainer, const Settings& claims);
 /// WrongResult if the layers of the network, in any direction, are not those of the definition.
 void expect_layers(const Network& network, const Settings& claims,

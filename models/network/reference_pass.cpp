@@ -41,7 +41,7 @@ ReferencePass::Node ReferencePass::activation(std::int64_t images, std::int64_t 
   return created;
 }
 
-/// The initial values are data with a definition (core/api/random.hpp): element i is that of the
+/// Initial values follow the definition of the random data (core/api/random.hpp): element i of the
 /// stream with the parameter's name, times `bound`, in fp32.
 const std::vector<double>& ReferencePass::parameter(const std::string& name, std::int64_t elements,
                                                     const Initial& initial) {
@@ -195,8 +195,8 @@ ReferencePass::Node ReferencePass::dense(const std::string& layer, const Node& f
   return to;
 }
 
-/// The cross-entropy between the softmax of the logits and q, where q is 1 - smoothing for the
-/// label, and smoothing / classes more for each class.
+/// The cross-entropy between the softmax of the logits and q = (1 - smoothing) [class = label] +
+/// smoothing / classes.
 void ReferencePass::cross_entropy(const Node& logits) {
   const std::size_t classes = place(logits->channels);
   const auto images = static_cast<double>(batch_.labels.size());
@@ -215,7 +215,7 @@ void ReferencePass::cross_entropy(const Node& logits) {
   }
 }
 
-/// The largest logit is taken out, as above; a label may weigh more than another.
+/// Subtracts the largest logit first, as above. Labels have different weights.
 void ReferencePass::pixel_cross_entropy(const Node& logits,
                                         const std::vector<double>& class_weights, double factor) {
   const std::size_t classes = place(logits->channels), pixels = place(logits->pixels());

@@ -1,7 +1,7 @@
 #pragma once
-// One forward and backward pass of a network in fp64, by the definitions of its layers and plain
-// loops. It shares no code with graphs, executors and kernels: equal results of both mean that both
-// compute this network.
+// One forward and backward pass of a network in fp64, in plain loops that follow the definitions of
+// its layers. It shares no code with graphs, executors and kernels, so equal results are evidence
+// that both compute this network.
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@ struct ReferenceActivation {
 };
 using ReferenceNode = std::shared_ptr<ReferenceActivation>;
 
-/// A network by the definition of its layers.
+/// A network, described by the definitions of its layers.
 struct ReferenceNetwork {
   InputShape input;
   std::int64_t classes = 1000;
@@ -44,7 +44,7 @@ using ReferenceParameters = std::map<std::string, ReferenceParameter>;
 /// The start of a training.
 struct ReferenceStart {
   std::uint64_t seed = 1;
-  double filter_factor = 1;  ///< of all filters, beside their documented range
+  double filter_factor = 1;  ///< multiplies all filters, after their documented range
   double last_norm = 1;      ///< initial weight of the last normalization of each block
 };
 
@@ -54,9 +54,9 @@ struct ReferenceBatch {
   std::vector<std::int64_t> labels;
 };
 
-/// The place of a pass in a training: masks of dropout depend on it.
+/// The position of a pass in a training; masks of dropout depend on it.
 struct ReferenceMoment {
-  std::int64_t passes = 0;  ///< of the training before this one
+  std::int64_t passes = 0;  ///< earlier passes of the training
   std::int64_t rank = 0;
 };
 
@@ -75,20 +75,20 @@ class ReferencePass {
                 const ReferenceMoment& moment = {});
 
   double loss = 0;                                        ///< mean over the batch
-  std::map<std::string, std::vector<double>> gradients;   ///< of that, by parameter
+  std::map<std::string, std::vector<double>> gradients;   ///< of the loss, by parameter
   std::map<std::string, ReferenceStatistics> statistics;  ///< by normalization
   bool depends_on_moment = false;                         ///< it has dropout
 
   // Layers, for ReferenceNetwork::forward.
   using Node = ReferenceNode;
-  /// The padding is dilation (taps / 2). Filters are uniform up to sqrt(6 / (channels taps^2));
-  /// with a bias, which is 0 at first, or a `start`, up to start sqrt(6 / (inputs taps^2)), where
-  /// the start is 1 if it is not given.
+  /// The padding is dilation (taps / 2). Filters are uniform up to sqrt(6 / (channels taps^2)).
+  /// With a bias (initially 0) or a given `start`, they are uniform up to start sqrt(6 / (inputs
+  /// taps^2)); the default start is 1.
   Node conv(const std::string& layer, const Node& from, std::int64_t channels, std::int64_t taps,
             std::int64_t stride, std::int64_t dilation = 1, bool bias = false, double start = 0);
-  /// Each number of `from`, times a filter [inputs, channels, taps, taps], is added to a window of
-  /// planes of height x width; windows are `stride` apart, the first begins at -padding. Filters
-  /// are uniform up to start sqrt(6 stride^2 / (inputs taps^2)).
+  /// Multiplies each number of `from` by a filter [inputs, channels, taps, taps], and adds the
+  /// product to a window of planes of height x width. Windows are `stride` apart; the first begins
+  /// at -padding. Filters are uniform up to start sqrt(6 stride^2 / (inputs taps^2)).
   Node deconv(const std::string& layer, const Node& from, std::int64_t channels, std::int64_t taps,
               std::int64_t stride, std::int64_t padding, std::int64_t height, std::int64_t width,
               double start = 1);
@@ -103,15 +103,15 @@ class ReferencePass {
   Node sigmoid(const Node& from);
   Node log_sigmoid(const Node& from);
   Node tanh(const Node& from);
-  /// It is the form with the error function.
+  /// The form with the error function.
   Node gelu(const Node& from);
   Node add(const Node& first, const Node& other);
-  /// Maxima of windows with the stride 2 and a padding of taps / 2; of 1 tap: every second pixel.
+  /// Maxima of windows with stride 2 and padding taps / 2; with 1 tap: every second pixel.
   Node max_pool(const Node& from, std::int64_t taps = 3);
   Node mean(const Node& from);
   /// A product with weights [features, inputs], and a bias. Each sample of `from` is a vector.
-  /// Both are uniform up to 1 / sqrt(inputs), or `glorot`: weights up to
-  /// sqrt(6 / (inputs + features)), and biases 0.
+  /// Weights and biases are uniform up to 1 / sqrt(inputs); with `glorot`, weights are uniform up
+  /// to sqrt(6 / (inputs + features)), and biases are 0.
   Node dense(const std::string& layer, const Node& from, std::int64_t features,
              bool glorot = false);
   /// The loss of the batch's labels.

@@ -10,8 +10,8 @@
 namespace assay {
 namespace {
 
-/// Calls body(at, tap, to) for the first elements of each pixel of src [images, height, width,
-/// channels] and of dst that a tap joins. Taps outside src are left out.
+/// Calls body(at, tap, to) for each pair of pixels of src [images, height, width, channels] and dst
+/// that a tap connects; `at` and `to` are their first elements. Leaves out taps outside src.
 struct Window {
   std::int64_t images, height, width, channels, out_height, out_width, out_channels, taps, stride,
       padding, dilation = 1;
@@ -75,7 +75,8 @@ class SortedFilters {
   std::vector<double> values_;
 };
 
-/// The two inputs that an output of an axis reads, and the weight of the second one.
+/// The two inputs along an axis from which an output is interpolated, and the weight of the second
+/// one.
 struct Between {
   std::int64_t first, second;
   double weight;
@@ -185,7 +186,7 @@ ReferencePass::Node ReferencePass::deconv(const std::string& layer, const Node& 
   return to;
 }
 
-/// It works in place: the operation that made `to` reads its values no more.
+/// Works in place: the operation that made `to` does not read its values again.
 void ReferencePass::add_bias(const std::string& layer, const Node& to) {
   const std::string name = layer + ".bias";
   const std::size_t channels = place(to->channels);
@@ -198,7 +199,7 @@ void ReferencePass::add_bias(const std::string& layer, const Node& to) {
   });
 }
 
-/// The first of equally large elements has the gradient.
+/// The first of equally large elements receives the gradient.
 ReferencePass::Node ReferencePass::max_pool(const Node& from, std::int64_t taps) {
   const std::int64_t channels = from->channels;
   const Window w = window(*from, channels, taps, 2);

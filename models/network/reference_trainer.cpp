@@ -85,7 +85,7 @@ void ReferenceTrainer::step(const std::vector<std::vector<const ReferenceBatch*>
     }
   }
   ++steps_;
-  if (claims_.lags) std::swap(mean, waiting_);  // the gradients of the step before, if there is one
+  if (claims_.lags) std::swap(mean, waiting_);  // the gradients of the previous step, if any
   if (!mean.empty()) update(mean);
 }
 

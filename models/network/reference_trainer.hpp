@@ -1,6 +1,6 @@
 #pragma once
-// The simplest training loop that is right, in fp64, from the settings of a case alone. It shares
-// no code with the trainer that is measured (trainer.hpp) and its operations.
+// The simplest correct training loop, in fp64, using only the settings of a case. It shares no code
+// with the measured trainer (trainer.hpp) and its operations.
 
 #include <cstdint>
 #include <map>
@@ -47,7 +47,7 @@ class ReferenceTrainer {
   using Gradients = std::map<std::string, std::vector<double>>;
 
   void update(const Gradients& gradients);
-  /// Updates by second moments, without a factor of LARC in `g`.
+  /// Updates by second moments; `g` does not yet contain the factor of LARC.
   void update_by_moments(const std::string& name, ReferenceParameter& parameter,
                          const std::vector<double>& g, double decay);
 

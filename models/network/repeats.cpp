@@ -9,7 +9,8 @@ namespace assay {
 namespace {
 
 constexpr int repeated_runs = 8;
-/// Numbers of turned roundings vary from run to run; four times the largest of several are rare.
+/// The number of roundings that change direction varies from run to run; it rarely exceeds four
+/// times the largest of several runs.
 constexpr double spread_factor = 4;
 
 }  // namespace

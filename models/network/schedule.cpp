@@ -17,7 +17,7 @@ namespace {
 constexpr double most_power = 100;
 constexpr std::uint64_t most_epochs = 1000000;
 
-/// Refuses a list of fields that is shorter or longer than a kind has.
+/// Refuses a list of fields with a wrong length for the kind of schedule.
 void expect_fields(const std::string& flag, const std::string& text, std::size_t count,
                    std::size_t least, std::size_t most, const char* form) {
   if (count < least || count > most)

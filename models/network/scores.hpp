@@ -21,8 +21,8 @@ const std::string& name(Quality quality);
 /// The score of each sample of the batch that `executor` has run.
 std::vector<double> read_scores(const Executor& executor);
 
-/// The mean of intersection over union, over the classes that labels or predictions of a sample
-/// have. `confusion` [classes, classes]: its pixels by label and prediction.
+/// The mean of intersection over union, over the classes that occur in the labels or predictions of
+/// a sample. `confusion` [classes, classes]: number of pixels by label and prediction.
 double iou(std::span<const std::int32_t> confusion, std::int64_t classes);
 
 }  // namespace assay

@@ -18,29 +18,28 @@ namespace assay {
 namespace {
 
 constexpr int steps_of_check = 5;
-/// Each channel of the smallest planes has as many numbers: with fewer, small variances would
+/// Each channel of the smallest planes has this many numbers; with fewer, small variances would
 /// amplify rounding errors.
 constexpr std::int64_t small_batch = 16;
-/// As many ranks and passes have images of their own; the others have those of one of them.
+/// The number of ranks and passes with their own images; further ranks and passes reuse these.
 constexpr std::size_t most_ranks = 4, most_passes = 3;
-/// Learning rate of the steps. The rates of the trainer and of the claims are multiplied by the
-/// same factor, so that they still differ if they did. A large rate would amplify rounding errors
-/// from step to step.
+/// Learning rate of the steps; a large one would amplify rounding errors from step to step. The
+/// rates of the trainer and of the claims are multiplied by the same factor, so a difference
+/// between them remains.
 constexpr double rate_of_check = 0.01;
-/// The network is the same with larger filters where normalizations follow them: those without a
-/// bias. But their gradients are smaller by this factor and their decay is larger, so that it
-/// shows.
+/// Filters without a bias are followed by normalizations, so multiplying them by this factor does
+/// not change the network. But it makes their gradients smaller and their decay larger, so that the
+/// decay becomes visible.
 constexpr double larger_filters = 8;
 double factor_of_filters(const Graph& graph) {
   return graph.statistics.empty() ? 1 : larger_filters;
 }
-/// The scale of the last normalization of each block; 1 would amplify rounding errors from block to
-/// block.
+/// Scale of the last normalization of each block; 1 would amplify rounding errors between blocks.
 constexpr double last_norm_of_check = 0.1;
 
 using Data = std::vector<std::vector<ReferenceBatch>>;  // by rank and pass
 
-/// Multiples of 2^-7, which every type holds exactly.
+/// Multiples of 2^-7, which every type represents exactly.
 Data data_of_step(const ReferenceNetwork& small, int step, std::size_t ranks, std::size_t passes,
                   std::uint64_t seed) {
   Data all(std::min(ranks, most_ranks));
@@ -65,7 +64,7 @@ std::string name_layer(const Parameter& parameter) {
   return parameter.name.substr(0, parameter.name.rfind('.'));
 }
 
-/// So that no normalization follows the layer.
+/// A layer with a bias is not followed by a normalization.
 bool has_bias(const Graph& graph, const Parameter& parameter) {
   const std::string bias = name_layer(parameter) + ".bias";
   return std::ranges::find(graph.parameters, bias, &Parameter::name) != graph.parameters.end();
@@ -96,8 +95,8 @@ std::unique_ptr<Trainer> small_trainer(const TrainerSettings& settings, Plugins&
   return std::move(std::get<std::unique_ptr<Trainer>>(trainer));
 }
 
-/// The weights after all steps. A loss scale at which gradients overflow, as no step of the
-/// reference does, is halved before all steps are made again.
+/// The weights after all steps. If gradients overflow, the loss scale is halved and all steps are
+/// repeated, because the reference skips no step.
 std::pair<std::unique_ptr<Trainer>, std::vector<double>> train_small(
     TrainerSettings settings, double rate, const std::vector<Data>& data, Plugins& plugins,
     Communicator& ranks, const std::shared_ptr<Communicator>& gradients) {
@@ -155,7 +154,8 @@ struct ChangeSums {
       expected_decay += should * start;
     }
   }
-  /// Each step rounds the weights once. It is not a number if the error is none.
+  /// The error beyond one rounding of the weights in each step. NaN if both the error and the
+  /// expected change are 0.
   double relative(double roundoff) const {
     const double beyond = std::sqrt(error) - steps_of_check * roundoff * std::sqrt(initial);
     return beyond < 0 ? 0 : beyond / std::sqrt(expected);
@@ -200,7 +200,7 @@ TrainingDifference difference(const Trainer& trainer, const std::vector<double>&
     }
     double& length = is_last ? all.last_length : all.length;
     length = std::max(of_length, length);
-    // Elsewhere the gradient has a part along the filters, which hides their decay.
+    // In other layers the gradient has a component along the weights, which hides their decay.
     if (is_last || parameter.dims.size() != 4 || graph.statistics.empty() ||
         has_bias(graph, parameter))
       continue;
@@ -225,9 +225,9 @@ TrainingTolerance training_tolerance(DataType operands, bool sent_in_16_bits) {
 
 namespace {
 
-/// Optimizers with second moments need more: if a gradient is next to 0, its rounding decides the
-/// sign of a whole step, so that a change may differ by its own length twice. In 16 bits their
-/// decay is less than that.
+/// Optimizers with second moments need larger tolerances: if a gradient is near 0, its rounding
+/// decides the sign of a whole step, so a change may be wrong by twice its length. In 16 bits the
+/// decay is smaller than this error.
 TrainingTolerance with_moments(TrainingTolerance tolerance, bool narrow) {
   if (!narrow)
     return {5 * tolerance.largest, 5 * tolerance.normalizations, 10 * tolerance.length,
@@ -264,7 +264,7 @@ TrainingDifference training_difference(const TrainerSettings& trainer, double ra
 
 namespace {
 
-/// The differences of one small training, and what is allowed.
+/// The differences of one small training, and the allowed ones.
 struct SmallTraining {
   TrainingDifference is;
   TrainingTolerance allowed;
@@ -285,8 +285,8 @@ SmallTraining train_as_claimed(const TrainerSettings& settings, double rate,
   return training;
 }
 
-/// In 16 bits with second moments little can be told of a training. The layers and what connects
-/// them are the same in fp32 and with SGD.
+/// A training in 16 bits with second moments proves little. Layers and their connections are the
+/// same in fp32 with SGD, so this training checks them.
 SmallTraining by_sgd_in_fp32(TrainerSettings settings, double rate, const ReferenceNetwork& small,
                              Settings claims, Plugins& plugins, Communicator& ranks) {
   settings.precision = Precision::fp32;
@@ -307,7 +307,7 @@ SmallTraining by_sgd_in_fp32(TrainerSettings settings, double rate, const Refere
 void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
                 const Settings& claims, Plugins& plugins, Communicator& ranks,
                 const std::shared_ptr<Communicator>& gradients, Verification& verification) {
-  Trainer::State waited;  // for sums in progress, among which no others may begin
+  Trainer::State waited;  // saving waits for sums in progress: no other sums may begin during them
   if (trainer.graph().lags()) trainer.save(waited);
   TrainerSettings settings = trainer.settings();
   settings.executor.chosen = trainer.executor().list_chosen();

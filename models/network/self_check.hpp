@@ -13,16 +13,17 @@ namespace assay {
 
 /// Differences of the changes of the weights in two trainings.
 struct TrainingDifference {
-  /// ||found - expected|| / ||expected||: the largest one of the weights and the last layer's bias,
-  /// and that of all normalizations and other biases as one vector. (The gradients of some of these
-  /// almost cancel, and their relative errors say nothing.)
+  /// ||found - expected|| / ||expected||: the largest value over all weights and the last layer's
+  /// bias, and the value for all normalizations and other biases as one vector. (The terms of some
+  /// of their gradients almost cancel, so their single relative errors prove nothing.)
   double largest = 0, normalizations = 0;
-  std::string parameter;  ///< the one that has the largest
-  /// |<found, expected> / <expected, expected> - 1|: the largest one of the weights, and that of
-  /// the last layer's weights and biases. Rounding errors have all directions and hardly affect it.
+  std::string parameter;  ///< the parameter with `largest`
+  /// |<found, expected> / <expected, expected> - 1|: the largest value over all weights, and over
+  /// the last layer's weights and biases. Rounding errors have random directions and hardly affect
+  /// it.
   double length = 0, last_length = 0;
   /// |<found, initial> / <expected, initial> - 1| over the filters. A normalization makes the
-  /// gradient of its filters orthogonal to them, so this is the part of the decay.
+  /// gradient orthogonal to the filters, so only the decay contributes to these products.
   double decay = 0;
 };
 
@@ -33,18 +34,18 @@ struct TrainingTolerance {
 /// `operands`: their type in products (operand_type).
 TrainingTolerance training_tolerance(DataType operands, bool sent_in_16_bits);
 
-/// Trains 5 steps of a small form of the network: as `trainer` and `rate` say with the product's
-/// trainer, and as `small` and `claims` say with a ReferenceTrainer. Both get the same images,
-/// which differ between steps, passes and ranks. `gradients` is as in Trainer::make. Collective.
+/// Trains a small form of the network for 5 steps: with the product's trainer as `trainer` and
+/// `rate` say, and with a ReferenceTrainer as `small` and `claims` say. Both get the same images,
+/// which differ between steps, passes and ranks. `gradients`: see Trainer::make. Collective.
 /// CaseError if no backend computes the small network.
 TrainingDifference training_difference(const TrainerSettings& trainer, double rate,
                                        const ReferenceNetwork& small, const ReferenceClaims& claims,
                                        Plugins& plugins, Communicator& ranks,
                                        const std::shared_ptr<Communicator>& gradients);
 
-/// Judges that by training_tolerance(), with the settings and the choices of backends of `trainer`,
-/// and adds it to `verification`. `small` is the small form of the network by its definition,
-/// `claims` are the parameters of the case. Collective.
+/// Computes training_difference() with the settings and backend choices of `trainer`, judges it by
+/// training_tolerance(), and adds the result to `verification`. `small`: the small form of the
+/// network by its definition. `claims`: the parameters of the case. Collective.
 void self_check(Trainer& trainer, double rate, const ReferenceNetwork& small,
                 const Settings& claims, Plugins& plugins, Communicator& ranks,
                 const std::shared_ptr<Communicator>& gradients, Verification& verification);

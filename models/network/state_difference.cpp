@@ -17,8 +17,8 @@
 namespace assay {
 namespace {
 
-/// Equal velocities give weights that differ by rounding alone: half a unit in the last place on
-/// both sides, in each of the two steps that are repeated with a lag.
+/// With equal velocities, weights differ only by rounding: half a unit in the last place in each of
+/// the two compared states, for each of the two steps that are repeated with a lag.
 constexpr double roundings_of_a_weight = 4;
 
 /// 2-norms over the elements of one parameter.
@@ -34,8 +34,7 @@ std::vector<double> decode_elements(const std::vector<std::byte>& values, DataTy
   return elements;
 }
 
-/// The distance of each parameter. Errors of an element up to `relative` times its value count as
-/// 0.
+/// The distance of each parameter. An element's error up to `relative` times its value counts as 0.
 std::vector<Distance> distances(const Executor& executor, ValueIndex value,
                                 const std::vector<std::byte>& should, double relative) {
   const Graph& graph = executor.graph();
@@ -47,7 +46,7 @@ std::vector<Distance> distances(const Executor& executor, ValueIndex value,
     for (std::size_t i = 0; i < then.size(); ++i) {
       const double now = all[static_cast<std::size_t>(parameter.offset) + i];
       double error = std::abs(now - then[i]) - relative * std::abs(now);
-      if (error <= 0) error = 0;  // NaN is not below 0, and stays
+      if (error <= 0) error = 0;  // false for NaN, which remains
       errors += error * error;
       squares += now * now;
     }
@@ -56,8 +55,8 @@ std::vector<Distance> distances(const Executor& executor, ValueIndex value,
   return distances;
 }
 
-/// True if the 16-bit copy of a parameter is the rounded parameter. Arithmetic may make 0 of
-/// subnormal numbers.
+/// True if the 16-bit copy of a parameter is the rounded parameter. Subnormal numbers may be
+/// flushed to 0.
 bool is_copy(std::span<const double> copy, DataType type, std::span<const double> weights) {
   for (std::size_t i = 0; i < copy.size(); ++i) {
     const double rounded = round_to(type, weights[i]);
@@ -67,9 +66,9 @@ bool is_copy(std::span<const double> copy, DataType type, std::span<const double
   return true;
 }
 
-/// Gradients of filters whose sums may be split into parts that are added in 16 bits, in any order:
-/// where the operation says so, or a GPU's says nothing. It includes the tensors to which they are
-/// converted.
+/// Gradients of filters that may be sums of parts, added in 16 bits in any order: if the operation
+/// says so, or if it runs on a GPU and says nothing. Includes the tensors that they are converted
+/// to.
 std::set<ValueIndex> sums_in_16_bits(const Executor& executor, bool on_gpu) {
   const Graph& graph = executor.graph();
   std::set<ValueIndex> narrow;
@@ -87,7 +86,7 @@ std::set<ValueIndex> sums_in_16_bits(const Executor& executor, bool on_gpu) {
   return narrow;
 }
 
-/// About the 2-norm of a step of second moments, over the rate.
+/// The approximate 2-norm of a step with second moments, divided by the rate.
 double step_norm(UpdateRule rule, const Parameter& parameter, double of_weights) {
   const bool relative = rule == UpdateRule::lamb && parameter.decays && of_weights > 0;
   return relative ? of_weights : std::sqrt(static_cast<double>(parameter.elements()));
@@ -105,8 +104,9 @@ std::vector<Trainer::Difference> Trainer::differences(const State& state) const 
   std::vector<Difference> all;
   const std::set<ValueIndex> narrow =
       sums_in_16_bits(*executor_, settings_.executor.device != "cpu");
-  // A moment's error decides the sign of the step if the gradient is next to 0: an error of e in
-  // their norm does so for a part e of the elements.
+  // If a gradient is near 0, an error of its moment decides the sign of the step. A relative error
+  // e of the moments' norm affects about a part e of the elements, so the step's norm differs by
+  // about sqrt(e).
   const auto add = [&](double relative, const char* what, const Parameter& parameter,
                        bool signs = false) {
     const double tolerance =

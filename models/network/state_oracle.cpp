@@ -17,13 +17,14 @@
 namespace assay {
 namespace {
 
-/// MPI does not promise that a sum has equal bits on all ranks, and processors of several kinds
-/// round an update differently. Such differences do not grow: all ranks apply the same gradients.
+/// MPI does not guarantee that a sum has equal bits on all ranks, and different kinds of processors
+/// may round an update differently. Such differences do not grow, because all ranks apply the same
+/// gradients.
 constexpr double rounding_of_ranks = 1e-4;
 
 constexpr int sampled = 32;
 
-/// The element at `at` of an array in this type.
+/// Element `at` of an array of this type.
 double element(std::span<const std::byte> bytes, DataType type, std::int64_t at) {
   if (type == DataType::fp64) {
     double value = 0;
@@ -48,7 +49,7 @@ struct Initial {
   double bound = 0, constant = 0;
 };
 
-/// Filters have four dimensions; only a dense layer has a matrix.
+/// Filters have four dimensions; a matrix belongs to a dense layer.
 Initial find_initial(const std::string& name, const NetworkDefinition& network) {
   const DefinedParameters& defined = network.parameters;
   const bool is_bias = name.ends_with(".bias");
@@ -58,7 +59,7 @@ Initial find_initial(const std::string& name, const NetworkDefinition& network) 
   if (weight.size() == 4 && is_bias) return {};
   if (const auto bound = network.bounds.find(name); bound != network.bounds.end())
     return {bound->second, 0};
-  if (weight.size() == 4)  // He's, of the outputs
+  if (weight.size() == 4)  // He's rule, by fan-out
     return {std::sqrt(6.0 / static_cast<double>(weight[0] * weight[2] * weight[3])), 0};
   if (weight.size() == 2 && network.glorot)
     return {is_bias ? 0 : std::sqrt(6.0 / static_cast<double>(weight[0] + weight[1])), 0};
@@ -108,7 +109,7 @@ std::string fault_of_statistics(const Trainer& trainer) {
 
 std::uint64_t fingerprint(std::span<const std::byte> bytes) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;
-  std::uint64_t lanes[4] = {1, 2, 3, 4};  // independent, so that a processor works on all
+  std::uint64_t lanes[4] = {1, 2, 3, 4};  // independent: computed in parallel
   std::size_t at = 0;
   for (; at + 32 <= bytes.size(); at += 32)
     for (std::size_t k = 0; k < 4; ++k) {

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the state of a training from its device, and compares it with what it must be.
+// Reads the state of a training from its device, and compares it with the required state.
 
 #include <cstdint>
 #include <map>
@@ -16,9 +16,9 @@ namespace assay {
 /// 64 bits that depend on all bytes and their order.
 std::uint64_t fingerprint(std::span<const std::byte> bytes);
 
-/// The fingerprints of all that a step changes, by name ("velocity", "weights", "rounded weights",
-/// "waiting gradients", "running statistics", "loss scale"), as read from the device. No sum may be
-/// in progress. It does not use Trainer::save().
+/// The fingerprints of all data that a step changes, by name ("velocity", "weights", "rounded
+/// weights", "waiting gradients", "running statistics", "loss scale"), read from the device without
+/// Trainer::save(). No sum may be in progress.
 using Fingerprints = std::map<std::string, std::string>;
 Fingerprints take_fingerprints(Trainer& trainer);
 /// Adds the fingerprints of the numbers that are not on the device.
@@ -28,15 +28,14 @@ std::string fingerprint_text(std::span<const std::byte> bytes);
 /// The first difference; "" if there is none.
 std::string difference(const Fingerprints& fingerprints, const Fingerprints& expected);
 
-/// The first fault of the state in which a training of `problem` begins: layers that its definition
-/// does not have (fault_of_layers()), elements of them that are not those of the generator with
-/// `seed` (32 of each), rounded copies that are not theirs, velocities that are not 0, moving
-/// averages that are not 0 and 1.
-/// "" if there is none.
+/// The first fault of the initial state of a training of `problem`: layers that differ from its
+/// definition (fault_of_layers()), elements that differ from the generator with `seed` (32 of each
+/// parameter are compared), wrong rounded copies, velocities other than 0, moving averages other
+/// than 0 and 1. "" if there is none.
 std::string fault_of_start(Trainer& trainer, const std::string& problem,
                            const NetworkDefinition& network, std::uint64_t seed);
 
-/// "" if all ranks have equal weights and velocities, but for the rounding of their sums.
+/// "" if all ranks have equal weights and velocities, except for the rounding of their sums.
 /// Collective.
 std::string fault_of_ranks(const Executor& executor, Communicator& ranks);
 

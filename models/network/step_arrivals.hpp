@@ -1,5 +1,5 @@
 #pragma once
-// When a rank comes to the collectives of its training steps (core/measure/blame.hpp).
+// Times at which a rank arrives at the collectives of its training steps (core/measure/blame.hpp).
 
 #include <utility>
 #include <vector>
@@ -11,8 +11,8 @@ namespace assay {
 
 class StepArrivals {
  public:
-  /// Adds those of the last step, which began with the load of its first samples, at `begun` by
-  /// raw_seconds(). `input`: for which it waited for its samples, `seconds`: of all of it.
+  /// Adds the arrivals of the last step. `begun`: raw_seconds() when it began to load its first
+  /// samples. `input`: seconds for which it waited for samples. `seconds`: of the whole step.
   void add(const Trainer& trainer, double begun, double input, double seconds);
   std::vector<Arrival> take() { return std::exchange(arrivals_, {}); }
 

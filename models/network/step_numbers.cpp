@@ -24,7 +24,7 @@ namespace assay {
 
 namespace {
 
-/// "each phase", or those that are ("forward, update each"); "" if none is.
+/// "each phase" if all are recorded, else the recorded phases ("forward, update each"); "" if none.
 std::string list_recorded_phases(const Executor& executor) {
   std::vector<std::string> recorded;
   std::set<Phase> phases;
@@ -51,7 +51,7 @@ void StepNumbers::add(const Trainer& trainer, double input_seconds, double secon
   const double phases =
       input_seconds + step.forward + step.backward + step.exposed_communication + step.update;
   phases_ += phases;
-  // A step does little between its phases.
+  // A step does little between its phases, so a large gap is a fault.
   const double gap = seconds - phases, most = 0.02 * seconds + 50e-6;
   differing_ += gap < -most || (gap > most && !with_gaps) ? 1 : 0;
   ++steps_;
@@ -59,13 +59,13 @@ void StepNumbers::add(const Trainer& trainer, double input_seconds, double secon
 }
 
 std::string StepNumbers::why_not_whole() const {
-  // Both sums have the same numbers, in another order.
+  // Both are sums of the same numbers, in different orders.
   const double all =
       input_ + sum_.forward + sum_.backward + sum_.exposed_communication + sum_.update;
   if (std::abs(all - phases_) > 1e-9 * phases_)
     return fmt::format("the phases of all steps add up to {:.6g} s, those of each step to {:.6g} s",
                        all, phases_);
-  // A thread may be interrupted between two phases of a few steps.
+  // In a few steps, the thread may be interrupted between two phases.
   if (differing_ <= 1 + 0.1 * steps_) return "";
   return fmt::format(
       "the phases of {:.0f} of {:.0f} timed steps do not add up to the time of the step",
@@ -105,7 +105,8 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
 
 namespace {
 
-/// A median, and so the largest of several ranks, is at least this rank's shortest run.
+/// A median is at least the shortest run of its rank, so the largest median of all ranks is at
+/// least this rank's shortest run.
 std::string why_not_measured(const std::vector<LayerTime>& layers,
                              const std::vector<std::vector<double>>& runs) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -171,7 +172,7 @@ std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& la
   std::map<std::string, Metric> all;
   for (const LayerTime& layer : layers) {
     if (layer.operation == "update") continue;
-    // An operation with one direction is named by its kind alone.
+    // An operation with only one direction is named by its kind.
     Metric& sum =
         all[layer.layer == "loss" || layer.operation == "sum" || layer.operation == "convert"
                 ? layer.operation + "_s"
@@ -185,7 +186,7 @@ Execution make_executed(const Executor& executor, const TrainerSettings& setting
   const Precision precision = settings.precision;
   std::map<std::string, int> nodes;
   for (const Choice& choice : executor.list_chosen()) ++nodes[choice.backend];
-  // The types in which they form products: not all processors multiply 16-bit operands as such.
+  // The types in which operations form products: some processors convert 16-bit operands first.
   std::map<std::string, int> products;
   int converted = 0, fused = 0, summed = 0;
   for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i) {
@@ -267,7 +268,7 @@ std::vector<Epoch> epoch_numbers(const Convergence& convergence) {
       measures["validation_loss"] = result.evaluation->loss;
       measures[name(result.evaluation->quality)] = result.evaluation->score;
     }
-    if (!result.has_steps()) continue;  // continued after its last step: validation alone
+    if (!result.has_steps()) continue;  // continued after its last step: only validated
     measures["training_loss"] = result.training_loss;
     measures["images_per_s"] = result.images_per_s;
   }

@@ -15,16 +15,16 @@ namespace assay {
 /// Adds up the times of the phases of timed steps, on this rank.
 class StepNumbers {
  public:
-  /// Adds the last step. `input_seconds`: for which it waited for its images. `seconds`: of the
-  /// whole step, by the caller's clock. `with_gaps`: a device has timed the phases, and waits
-  /// between steps for the host, which is in `seconds`.
+  /// Adds the last step. `input_seconds`: the wait for its images. `seconds`: the whole step, by
+  /// the caller's clock. `with_gaps`: a device has timed the phases, and waits for the host between
+  /// steps; `seconds` includes these waits.
   void add(const Trainer& trainer, double input_seconds, double seconds, bool with_gaps);
   /// Why the phases do not add up to the steps; "" if they do.
   std::string why_not_whole() const;
-  /// The reason of why_not_whole(), or why `claim` cannot be the mean rate of these steps of
-  /// `images` each: the rate of the slowest rank is at most that of this rank. "": it can be.
+  /// Why `claim` cannot be the mean rate of these steps of `images` images each (the claimed rate
+  /// is the slowest rank's, so it is at most this rank's), or else why_not_whole(). "": it can be.
   std::string why_not_rate(double claim, double images) const;
-  /// Median seconds of each phase of a step, as the row's time is a median, and
+  /// Median seconds of each phase of a step (the row's time is also a median), and
   /// Concerns::metrics().
   std::map<std::string, Metric> metrics() const;
 
@@ -38,7 +38,7 @@ class StepNumbers {
   double seconds_ = 0;  ///< of all steps
   double phases_ = 0;   ///< of all phases of the steps, added step by step
   std::int64_t control_messages_ = 0;
-  double differing_ = 0;  ///< steps whose phases do not add up to them
+  double differing_ = 0;  ///< steps whose phases do not add up to the step
 };
 
 /// Number of runs in which each operation is timed; the median counts.
@@ -55,13 +55,13 @@ std::vector<LayerTime> layer_times(const Executor& executor,
 /// ("conv_bwd_data_s"), without those of the update.
 std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& layers);
 
-/// "metrics" of a row of a training that has epochs: what it has reached, and how fast.
+/// "metrics" of a row of a training with epochs: the score that it reached, and how fast.
 std::map<std::string, Metric> convergence_metrics(const Convergence& convergence);
 
 /// "epochs" of a row.
 std::vector<Epoch> epoch_numbers(const Convergence& convergence);
 
-/// "executed" of a row: how many operations each backend computes, and whether arithmetic is
+/// "executed" of a row: number of operations that each backend computes, and whether arithmetic is
 /// emulated.
 Execution make_executed(const Executor& executor, const TrainerSettings& settings);
 

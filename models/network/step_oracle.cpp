@@ -24,8 +24,8 @@ constexpr double momentum_of_statistics = 0.1;              // PyTorch's default
 /// Moving averages are fp64 on both sides.
 constexpr double tolerance_of_statistics = 1e-12;
 
-/// True if weight decay applies: to filters and to the matrix of the last layer ("….weight"), but
-/// neither to biases nor to normalizations, which have statistics.
+/// True if weight decay applies. It applies to filters and to the last layer's matrix ("….weight"),
+/// but not to biases and normalizations (layers with statistics).
 bool decays(const std::string& parameter, const std::vector<Statistics>& normalizations) {
   const std::string suffix = ".weight";
   if (!parameter.ends_with(suffix)) return false;
@@ -96,7 +96,7 @@ void StepOracle::select(std::uint64_t seed) {
   }
 }
 
-/// The observed elements of one parameter in a value in which all parameters lie side by side.
+/// The observed elements of one parameter, from a value that contains all parameters.
 void StepOracle::read(ValueIndex value, const ObservedParameter& parameter,
                       std::span<double> to) const {
   const DataType type = executor_.graph().value(value).type;
@@ -121,7 +121,7 @@ std::vector<double> StepOracle::read(ValueIndex value) const {
   return values;
 }
 
-/// All elements of a parameter in such a value.
+/// All elements of a parameter, from such a value.
 std::vector<double> StepOracle::read(ValueIndex value, const Parameter& all_of) const {
   const DataType type = executor_.graph().value(value).type;
   const auto first = static_cast<std::size_t>(all_of.offset),
@@ -140,7 +140,7 @@ std::vector<double> StepOracle::read(ValueIndex value, const Parameter& all_of) 
 double StepOracle::number(ValueIndex value) const { return read_values(executor_, value).front(); }
 
 void StepOracle::begin(const Trainer& trainer, std::uint64_t seed) {
-  // Elements of gradients that wait are needed again.
+  // While gradients wait, the same elements are needed again, so no others are selected.
   if (!claims_.lags || waiting_.values.empty()) select(seed);
   const Graph& graph = executor_.graph();
   now_ = {std::vector<double>(elements_), std::vector<double>(elements_),
@@ -167,7 +167,7 @@ void StepOracle::before(std::size_t node) {
 void StepOracle::after(std::size_t node) {
   const Graph& graph = executor_.graph();
   masks_.after(node);
-  // The ranks have not added yet: they may do so in place.
+  // Recorded before the ranks add the gradients, because they may add in place.
   for (const auto& [name, value] : graph.nodes[node].tensors) {
     const auto entry = parameter_of_.find(value);
     if (entry == parameter_of_.end()) continue;
@@ -191,15 +191,15 @@ void StepOracle::after(std::size_t node) {
   velocity_ = read(graph.velocity);
   if (!second_before_.empty()) second_ = read(graph.second);
   not_finite_ = read_values(executor_, graph.counts)[0];
-  // Looked at here, since with a lag the step then exchanges the gradients.
+  // Determined here, because with a lag the step then swaps the gradients.
   all_finite_ =
       not_finite_ > 0 &&
       std::ranges::all_of(read_values(executor_, graph.nodes[update_].tensors.at("gradient")),
                           [](double g) { return std::isfinite(g); });
 }
 
-/// Decays, and norms of the mean gradient, as the update reads it, of the weights, and of lamb's
-/// directions.
+/// For each parameter: decay, and the norms of the mean gradient (as the update reads it), of the
+/// weights, and of lamb's direction.
 std::vector<ClaimedTensor> StepOracle::tensors() const {
   std::vector<ClaimedTensor> all;
   for (const ObservedParameter& parameter : observed_)
@@ -275,7 +275,7 @@ void StepOracle::judge_update(const Sums& sums) {
     of_wire = std::ldexp(1, -25) * static_cast<double>(claims_.ranks + 1);
   for (std::size_t p = 0; p < observed_.size(); ++p) {
     const ObservedParameter& parameter = observed_[p];
-    // Norms may have been added one square of fp64 after the other.
+    // The bound allows for norms that were computed by adding squares in fp64 one after the other.
     const double of_norms =
         claims_.update.reads_norms()
             ? 0x1p-53 * std::sqrt(static_cast<double>(graph.parameters[p].elements()))
@@ -302,7 +302,7 @@ void StepOracle::judge_update(const Sums& sums) {
   }
 }
 
-/// An update is skipped only if a gradient is not finite, and then changes nothing.
+/// An update may be skipped only if a gradient is not finite, and must then change nothing.
 void StepOracle::judge_skipped() {
   if (all_finite_) add("an update was skipped, but all gradients are finite");
   if (weights_ != weights_before_ || velocity_ != velocity_before_ || second_ != second_before_)
@@ -315,7 +315,7 @@ void StepOracle::judge_copies() {
   const std::vector<double> copies = read(graph.stored);
   for (std::size_t i = 0; i < copies.size(); ++i)
     if (const double rounded = round_to(graph.value(graph.stored).type, weights_[i]);
-        // Arithmetic may make 0 of subnormal numbers.
+        // Subnormal numbers may be flushed to 0.
         !(std::abs(copies[i] - rounded) <= std::numeric_limits<float>::min()))
       add(fmt::format("a 16-bit copy of a weight is {} (expected {})", copies[i], rounded));
 }
@@ -336,7 +336,7 @@ void StepOracle::judge_statistics(const std::vector<double>& running) {
       }
 }
 
-/// The answer by the logits of a sample and its labels.
+/// The loss of a sample, from its logits and labels.
 ClaimedLoss StepOracle::compute_claimed_loss(std::span<const double> logits,
                                              std::span<const double> labels, double u) const {
   if (claims_.labels == Labels::none) return compute_claimed_error(logits, labels, u).loss;
@@ -349,7 +349,7 @@ ClaimedLoss StepOracle::compute_claimed_loss(std::span<const double> logits,
 void StepOracle::judge_losses() {
   const Graph& graph = executor_.graph();
   const std::vector<double> logits = read_logits(executor_),
-                            // Without labels, the sample is what it should return.
+                            // Without labels, the network should return the sample itself.
       labels = read_values(executor_, claims_.labels == Labels::none ? graph.images : graph.labels),
                             losses = read_values(executor_, graph.losses);
   const std::size_t of_sample = logits.size() / losses.size(),
@@ -377,20 +377,20 @@ void StepOracle::judge_losses() {
                     claims_.loss_scale));
 }
 
-/// The numbers that the trainer tells of the step.
+/// Judges the numbers that the trainer reports for the step.
 void StepOracle::judge_told(const Trainer& trainer) {
   const double mean = losses_ / static_cast<double>(claims_.passes), loss = trainer.loss();
   if (std::isfinite(mean) && !(std::abs(loss - mean) <= 1e-9 * (1 + std::abs(mean))))
     add(fmt::format("the trainer reports the loss {} of a step whose passes have the mean {}", loss,
                     mean));
-  // A scale that may not grow for a while, as in checks, still falls by its rule.
+  // Only a falling scale is judged: during checks the scale may not grow, but it must still fall.
   if (claims_.lags || not_finite_ == 0) return;
   ClaimedScale rule(claims_.loss_scale, false);
   rule.begin(scale_before_, true);
   if (const std::string why = rule.step(trainer.loss_scale().state()); !why.empty()) add(why);
 }
 
-/// The comparison uses the observed elements; where these differ in any bit, all elements decide.
+/// Compares the observed elements first; if they differ in any bit, all elements decide.
 void StepOracle::judge_ranks() {
   if (ranks_.size() == 1) return;
   std::vector<double> seen = read(executor_.graph().weights);
@@ -411,7 +411,7 @@ void StepOracle::end(const Trainer& trainer, Verification& verification) {
     add(fmt::format("{} ranks train, not {}", ranks_.size(), claims_.ranks));
   RankCalls calls(ranks_);
   for (std::vector<double>* const array : {&now_.values, &now_.magnitudes}) calls.sum(*array);
-  // The first of two steps with a lag has no update to judge.
+  // With a lag, the first of two steps has no update to judge.
   const bool judged = !sums.values.empty();
   if (judged) {
     judge_passes(sums);
@@ -421,7 +421,7 @@ void StepOracle::end(const Trainer& trainer, Verification& verification) {
     verification.checked += 2 * static_cast<std::int64_t>(elements_);
   }
   if (fault_.empty()) judge_told(trainer);
-  // With a lag, the step before has no update yet.
+  // With a lag, the previous step's update is not counted yet.
   const std::int64_t steps = scale_before_.steps + (claims_.lags && updates_ > 0 ? 1 : 0);
   if (const std::string why = masks_.fault(steps, claims_.passes, ranks_); !why.empty()) add(why);
   judge_statistics(trainer.running_statistics());

@@ -1,6 +1,6 @@
 #pragma once
-// Judges a whole step of a training: from the gradients that its nodes have left, by what the
-// parameters of the case say, to the weights that the update has left. It shares no formula and no
+// Judges a whole training step: from the gradients that its nodes computed, it derives the weights
+// that the update must leave, according to the parameters of the case. It shares no formula and no
 // setting with the trainer, the graph or the operations of the update.
 
 #include <cstdint>
@@ -22,16 +22,16 @@ namespace assay {
 
 /// Each step of a case, as its parameters describe it.
 struct StepClaims {
-  /// The claims come from the texts of the case, as the documentation explains them, and from the
-  /// definition of what its network reads.
+  /// Reads the claims from the texts of the case, as the documentation explains them, and from the
+  /// definition of the network's input.
   explicit StepClaims(const Settings& settings, const DefinedInput& network = {});
 
   ClaimedUpdate update;
   double weight_decay = 0;
   std::int64_t batch = 1;              ///< images of one rank in a pass
-  std::int64_t passes = 1, ranks = 1;  ///< whose gradients are averaged
-  bool lags = false;                   ///< a step applies the gradients of the step before
-  /// Bits of the significand in which gradients are sent; 0: those of their own type.
+  std::int64_t passes = 1, ranks = 1;  ///< the gradients of all are averaged
+  bool lags = false;                   ///< a step applies the gradients of the previous step
+  /// Bits of the significand of sent gradients; 0: sent in their own type.
   int wire_bits = 0;
   double smoothing = 0;
   Labels labels = Labels::per_sample;
@@ -43,19 +43,19 @@ struct StepClaims {
 /// Observes the nodes of one step at a time (Executor::observe), at up to 64 elements of each
 /// parameter.
 ///
-/// It compares with fp64, on every rank: the velocities and weights after the update, computed from
-/// those before it and from the mean of the recorded gradients of all ranks and passes; 16-bit
-/// copies of the weights; the moving averages of the statistics; the losses, from the logits. It
-/// also counts the passes in which each gradient was computed, and compares the weights of the
-/// ranks with each other, bit by bit, and finds masks of dropout that repeat: the counter of each
-/// pass, and keys of layers and ranks that are equal.
+/// Compares with fp64, on every rank: the velocities and weights after the update (computed from
+/// those before it and from the mean of the recorded gradients of all ranks and passes), 16-bit
+/// copies of the weights, the moving averages of the statistics, and the losses (computed from the
+/// logits). Also counts the passes in which each gradient was computed, compares the weights of the
+/// ranks bit by bit, and finds masks of dropout that repeat: wrong counters of passes, and equal
+/// keys of layers and ranks.
 class StepOracle final : public NodeObserver {
  public:
-  /// All arguments must outlive the oracle. `ranks` connects the ranks; it need not be what sums
-  /// their gradients.
+  /// All arguments must outlive the oracle. `ranks` connects the ranks; another communicator may
+  /// sum their gradients.
   StepOracle(const StepClaims& claims, const Executor& executor, Communicator& ranks);
 
-  /// The learning rate that the following steps must have; initially that of steps without a
+  /// Sets the learning rate that the following steps must have; initially that of steps without a
   /// schedule.
   void expect_rate(double rate) { rate_ = rate; }
   /// Call it before a step. `seed` selects elements, equal on all ranks.
@@ -64,23 +64,23 @@ class StepOracle final : public NodeObserver {
   void after(std::size_t node) override;
   /// Judges the step of the same trainer. Collective.
   void end(const Trainer& trainer, Verification& verification);
-  /// Forgets gradients that wait for the next step, as when the trainer's state was exchanged.
+  /// Forgets gradients that wait for the next step; needed if the trainer's state was exchanged.
   void forget() { waiting_ = {}; }
 
  private:
-  /// The observed elements of a parameter: places in Graph::weights.
+  /// The observed elements of a parameter, as indices in Graph::weights.
   struct ObservedParameter {
     std::vector<std::int64_t> at;
-    std::size_t first = 0;  ///< of them, in the arrays below
+    std::size_t first = 0;  ///< index of the first one in the arrays below
     bool decays = false;
   };
   /// A normalization, as its node shows it.
   struct Normalization {
     std::string layer;
     std::int64_t channels = 0, mean = 0, variance = 0;
-    double per_channel = 0;  ///< numbers of which mean and variance are made
+    double per_channel = 0;  ///< numbers in each mean and variance
   };
-  /// Sums of recorded gradients, by element, and of their magnitudes.
+  /// Sums of recorded gradients and of their magnitudes, by element.
   struct Sums {
     std::vector<double> values, magnitudes;
     std::vector<std::int64_t> passes;  ///< by parameter
@@ -132,7 +132,7 @@ class StepOracle final : public NodeObserver {
   std::string fault_;
 };
 
-/// While it exists, `oracle` observes the trainer's step; nullptr: nobody does.
+/// While it exists, `oracle` observes the trainer's step; nullptr: no oracle does.
 class ObservedStep {
  public:
   ObservedStep(StepOracle* oracle, Trainer& trainer, std::uint64_t seed) : trainer_(trainer) {

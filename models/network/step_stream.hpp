@@ -1,6 +1,6 @@
 #pragma once
-// The stream of a training's samples: that of its device, which is held back while a step is
-// submitted, unless the host takes part in the step.
+// The stream that times the steps of a training: its device's stream, which is held back while a
+// step is submitted, unless the host takes part in the step.
 
 #include <functional>
 #include <string>
@@ -13,9 +13,9 @@ namespace assay {
 
 class StepStream final : public Stream {
  public:
-  /// `why_host`: why the host takes part in each step; a device that were held back meanwhile would
-  /// wait for the host in no sample. "": it is held.
-  /// `wait_for_sums` is called before the host waits for the device.
+  /// `why_host`: why the host takes part in each step, so that the device is not held; if it were,
+  /// no sample would include its waits for the host. "": the device is held. `wait_for_sums` is
+  /// called before the host waits for the device.
   StepStream(Stream& stream, std::string why_host, std::function<void()> wait_for_sums)
       : stream_(stream), why_host_(std::move(why_host)), wait_for_sums_(std::move(wait_for_sums)) {}
 
@@ -25,7 +25,7 @@ class StepStream final : public Stream {
     stream_.wait();
   }
   double seconds(int from, int to) const override { return stream_.seconds(from, to); }
-  /// With why_host it holds nothing, and release() says why.
+  /// With why_host, holds nothing; release() returns the reason.
   bool hold() override { return !why_host_.empty() || stream_.hold(); }
   std::string release() override {
     if (!why_host_.empty()) return why_host_;
@@ -46,8 +46,7 @@ class StepStream final : public Stream {
   }
   /// True if the device was held until all of the last step was submitted.
   bool held() const { return held_; }
-  /// raw_seconds() when the device has begun with the last step: when it was let go, if it was
-  /// held.
+  /// raw_seconds() when the device began the last step; if it was held, when it was released.
   double begun() const { return begun_; }
 
  private:

@@ -2,7 +2,7 @@
 // One rank's part of the data-parallel training of a network.
 //
 // Each rank has the whole network and its own images. Gradients are summed over the ranks during
-// the backward pass. With a lag of 1, the update of a step uses the gradients of the step before,
+// the backward pass. With a lag of 1, the update of a step uses the gradients of the previous step,
 // whose sum may take until then. So the first step makes no update, and the gradients of the last
 // step are never applied.
 
@@ -30,7 +30,7 @@ struct TrainerSettings {
   std::int64_t batch = 16;      ///< images of one rank in a pass
   std::int64_t accumulate = 1;  ///< passes of a step, whose gradients are added before the update
   std::int64_t lag = 0;         ///< steps between the gradients and their update: 0 or 1
-  std::optional<int> control;   ///< GradientExchange's
+  std::optional<int> control;   ///< control of GradientExchange
   Precision precision = Precision::fp32;
   Learning learning;
   LossScaleSettings loss_scale;
@@ -46,8 +46,8 @@ struct TrainerSettings {
 /// The checks of a step, and their result.
 struct StepCheck {
   std::set<std::size_t> nodes;  ///< of the graph; each is compared with its oracle
-  /// True to check, at random elements, that the update reads the sum of all ranks' gradients;
-  /// with a lag those of the step before, also for one rank.
+  /// True to check, at random elements, that the update reads the sum of all ranks' gradients; with
+  /// a lag, the sum of the previous step's gradients, even for one rank.
   bool gradient_sum = false;
   std::uint64_t seed = 1;
   Verification verification;
@@ -61,7 +61,7 @@ struct StepSeconds {
 class Trainer {
  public:
   /// `ranks` must outlive the trainer. `gradients` connects the same ranks and sums their
-  /// gradients; null: `ranks` does. Collective.
+  /// gradients; null: `ranks` sums them. Collective.
   static Result<std::unique_ptr<Trainer>> make(const TrainerSettings& settings, Plugins& plugins,
                                                Communicator& ranks,
                                                std::shared_ptr<Communicator> gradients = nullptr);
@@ -79,61 +79,59 @@ class Trainer {
   /// The same with images in the order [batch, channels, height, width].
   void load(const Source& images, std::span<const std::int64_t> labels);
   /// One step: `accumulate` forward and backward passes, the sum over the ranks, and the update
-  /// with the learning rate `rate`, which is skipped if the gradients are not all finite.
-  /// `load_next` is called before each pass except the first, to load its images, and its time
-  /// counts in no phase; empty: all passes have the same images. `check` applies to one of the
-  /// passes. Collective.
+  /// with the learning rate `rate`. The update is skipped if a gradient is not finite. `load_next`
+  /// loads the images of each pass except the first; no phase includes its time; empty: all passes
+  /// have the same images. `check` applies to one of the passes. Collective.
   void step(double rate, StepCheck* check = nullptr, const std::function<void()>& load_next = {});
-  /// step(rate) in two parts, where the device can have a whole step at once (always where
-  /// why_host() is ""; else std::logic_error). The first submits all of its work to the
-  /// device, with copies of what the host reads of it, and waits for nothing. The second waits for
-  /// the device, reads, and does the host's part, which the next step needs: until then nothing
-  /// else may be asked of the trainer (of steps and states std::logic_error). `begun`:
-  /// raw_seconds() when the device began; else it is taken for that of the first part. The second
-  /// is collective.
+  /// step(rate) in two parts, for a device that can take a whole step at once (always if why_host()
+  /// is ""; else std::logic_error). start_step() submits all work to the device, including copies
+  /// of the data that the host reads, and waits for nothing. finish_step() waits for the device,
+  /// reads these data, and does the host's part, which the next step needs. Between the two, no
+  /// other function may be called (those about steps and states throw std::logic_error). `begun`:
+  /// raw_seconds() when the device began; if missing, when start_step() began. finish_step() is
+  /// collective.
   void start_step(double rate);
-  /// Waits for the sums of a step that was started, and tells if a transfer has failed: the device
-  /// would wait for its peer for ever (CaseError).
+  /// Waits for the sums of a started step. CaseError if a transfer has failed: the device would
+  /// otherwise wait for its peer forever.
   void wait_for_sums();
   void finish_step(std::optional<double> begun = std::nullopt);
-  /// Why the host takes part in each step of a device before the next one can begin; "" if it only
-  /// follows what the steps have done.
+  /// Why the host must do a part of each step before the device can begin the next one; "" if it
+  /// need not.
   std::string why_host() const;
-  /// A step with the last images that waits after each node: the seconds of each node, as the sum
-  /// over the passes. Collective.
+  /// Makes a step with the last images, waiting after each node. Returns the seconds of each node,
+  /// summed over the passes. Collective.
   std::vector<double> time_step(double rate);
-  /// It runs only the forward and the backward pass. The gradients are not summed over the ranks,
-  /// and have the factor loss_scale().scale().
+  /// Runs only the forward and the backward pass. The gradients are not summed over the ranks, and
+  /// contain the factor loss_scale().scale().
   void make_gradients();
   /// Allocates everything that a step needs, and chooses backends if that is measured. Images must
   /// be loaded; parameters do not change. Collective.
   void prepare();
 
-  /// Everything that a step changes and the next one depends on: parameters, velocities, second
-  /// moments,
+  /// All data that a step changes and the next step needs: parameters, velocities, second moments,
   /// statistics; with a lag also the summed gradients that wait for their update.
   struct State {
     std::vector<std::vector<std::byte>> values;  ///< by read_bytes()
     std::vector<double> running;
     LossScaleState loss_scale;
     double waiting_scale = 0;  ///< loss scale of the waiting gradients; 0: none wait
-    OwnGradients own{};        ///< some elements of these before their sum, if they are known
+    OwnGradients own{};        ///< some of the rank's own elements of these, if known
   };
   void save(State& state);
-  /// Exchanges the trainer's state with `state` and continues from that. InputError if these
-  /// settings cannot give the state (its loss scale, or waiting gradients without a lag).
+  /// Exchanges the trainer's state with `state`. InputError if the state is impossible with these
+  /// settings (its loss scale, or waiting gradients without a lag).
   void swap_state(State& state);
-  /// The distance of a tensor from that of an equal run, as a part of its 2-norm.
+  /// The distance of a tensor from that of an equal run, relative to its 2-norm.
   struct Difference {
     double relative = 0, allowed = 0;
     std::string what;  ///< "the velocity of conv1.weight"
   };
-  /// The differences between this state and `state`, both after equal steps: for each parameter, of
-  /// its velocity, and of its weights, beyond their rounding, in relation to the last update. NaN
-  /// if a number is none; infinite if a 16-bit copy in `state` is not the rounded weight of
-  /// `state`. Equal in number and order for equal settings.
+  /// The differences between this state and `state`, both after equal steps. For each parameter:
+  /// the difference of its velocity, and that of its weights beyond rounding, relative to the last
+  /// update. NaN if a number is NaN; infinite if a 16-bit copy in `state` is not the rounded weight
+  /// of `state`. Equal in number and order for equal settings.
   std::vector<Difference> differences(const State& state) const;
-  /// The largest beside what is allowed of it.
+  /// The largest difference, relative to its allowed value.
   Difference difference(const State& state) const;
 
   /// Mean loss of the images of the last step, on this rank.
@@ -141,26 +139,26 @@ class Trainer {
   /// The tensor `counts` of kernels/update/problem.hpp after the last update.
   std::vector<double> counts() const;
   StepSeconds seconds() const { return seconds_; }
-  /// The sum of the last step's phases, if the device's clock has timed them.
+  /// The sum of the last step's phases, if the device's clock timed them.
   std::optional<double> device_seconds() const { return device_seconds_; }
-  /// When this rank came to the sum of the gradients in the last step, and to the agreement that
-  /// ends it; empty for one rank. `input` and `run` are the caller's.
+  /// When this rank arrived, in the last step, at the sum of the gradients and at the agreement
+  /// that ends it; empty for one rank. The caller sets `input` and `run`.
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
   /// GradientExchange::control_messages().
   std::int64_t control_messages() const { return exchange_->control_messages(); }
-  /// The way in which gradients are summed, as far as it is known; empty for one rank.
+  /// How gradients are summed, as far as known; empty for one rank.
   Execution sum_execution() const;
   const LossScale& loss_scale() const { return loss_scale_; }
   /// True if finite steps may double a dynamic loss scale; initialise() sets it to true.
   void let_loss_scale_grow(bool grows) { loss_scale_.let_grow(grows); }
-  /// Updates the loss scale, as step() does. `finite`: whether the summed gradients are finite on
-  /// this rank. Collective. CaseError on all ranks if they are finite on some ranks only, because
-  /// the weights of the ranks then differ.
+  /// Updates the loss scale, as step() does. `finite`: the summed gradients are finite on this
+  /// rank. Collective. CaseError on all ranks if they are finite on some ranks only, because the
+  /// weights of the ranks then differ.
   void judge_gradients(bool finite);
-  /// True if the last step's update was skipped and the loss scale was reduced for it.
+  /// True if the last step's update was skipped and the loss scale was reduced.
   bool lowered() const { return lowered_; }
-  /// True if lowered() is true, or will be after the next step because of gradients of this step.
-  /// Checks of such a step mean nothing. With a lag, waits for the sum of the gradients.
+  /// True if lowered() is true, or will be after the next step because of this step's gradients.
+  /// Checks of such a step prove nothing. With a lag, waits for the sum of the gradients.
   /// Collective, equal on all ranks.
   bool has_overflowed();
   /// True if has_overflowed() found gradients that are not finite at the least dynamic scale.
@@ -190,7 +188,7 @@ class Trainer {
   void arrive();
   void leave();
   double lap();                 ///< waits for all work; seconds since the last lap
-  void add_lap(double& phase);  ///< adds the lap, without the communication in it, to the phase
+  void add_lap(double& phase);  ///< adds the lap without its communication to the phase
   double batch_loss() const;
   std::vector<ValueIndex> state_values() const;
   void copy_result(ValueIndex value, std::size_t at);
@@ -215,13 +213,13 @@ class Trainer {
   LossScale loss_scale_;
   double waiting_scale_ = 0;  ///< State::waiting_scale
   bool lowered_ = false, updated_ = false, exhausted_ = false;
-  // Page-locked: copies from and to it do not wait. In a step they may be under way until it ends.
-  std::shared_ptr<void> numbers_;  ///< those that put_number() copies to the device, in turn
+  // Page-locked, so copies from and to it do not wait. They may be in progress until the step ends.
+  std::shared_ptr<void> numbers_;  ///< ring of the numbers that put_number() copies to the device
   std::size_t next_number_ = 0;
   std::shared_ptr<void> results_;  ///< counts, then batch_statistics
   std::string why_waits_;          ///< why no step can be submitted as a whole
   bool started_ = false;           ///< start_step() without its finish_step()
-  double scale_of_update_ = 0;     ///< the loss scale of the gradients that it reads; 0: no update
+  double scale_of_update_ = 0;     ///< loss scale of the update's gradients; 0: no update
   std::optional<double> device_seconds_;
 };
 

@@ -1,19 +1,18 @@
 // The steps of a trainer.
 //
-// A step is made in one of two ways. On a processor, with checks, and where why_waits_ says so, the
-// host waits between its phases and times them by its own clock (wait_in_step). On a GPU it is
-// submitted as a whole and timed by marks of the stream (start_step), so that the device can be
-// held back until all of it is there, and its time is that of the device alone. That is sound
-// because
-// - nothing that is submitted depends on what the device computes: the update itself is skipped on
-//   the device, by the counts that it makes there; the rate, the number of the update and the loss
-//   scale are those that the step before has left, which finish_step() has judged;
-// - what the host reads of a step (the counts, the statistics of the batch) is copied on the stream
-//   before the step's last mark, into memory that nobody else writes, and read after waiting for
-//   it: the copies are in the step's time, the host's sums of them are not, nor do steps wait for
-//   these;
-// - a rule by which the next step needs the host's part of this one (why_host) ends a step with it:
-//   then its time contains the host's, and the row says so.
+// A step is made in one of two ways. On a processor, with checks, and if why_waits_ says so, the
+// host waits between the phases and times them by its own clock (wait_in_step). On a GPU, a step is
+// submitted as a whole and timed by marks of the stream (start_step): the device is held until the
+// whole step is submitted, so the measured time is only the device's. This is sound because
+// - no submitted work depends on results that the host must read first. The device itself skips the
+//   update, by its own counts of gradients that are not finite. The rate, the number of the update
+//   and the loss scale are known before the step, as finish_step() has judged the previous one;
+// - the data that the host reads (the counts, the statistics of the batch) are copied on the stream
+//   before the step's last mark, into memory that nothing else writes, and read after waiting for
+//   that mark. The step's time includes the copies, but not the host's sums of them, and no step
+//   waits for these sums;
+// - if the next step needs the host's part of this one (why_host), that part ends the step: the
+//   step's time then includes the host's, and the row says so.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -31,19 +30,20 @@ namespace {
 
 using StepClock = std::chrono::steady_clock;
 
-/// Marks of a step's phases, beside those of a sample, 0 and 1.
+/// Marks of a step's phases. Marks 0 and 1 are those of a sample.
 enum StepMark { begun_mark = 2, forward_mark, backward_mark, added_mark, updated_mark };
 
 }  // namespace
 
 void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale()); }
 
-/// Judges gradients that were made with `scale`. MPI does not promise that a sum has equal bits on
-/// all ranks, but the next scale, and whether steps are made again, must be equal on all.
+/// Judges gradients that were made with `scale`. MPI does not guarantee that a sum has equal bits
+/// on all ranks, but all ranks must choose the same next scale and repeat the same steps. So they
+/// agree here.
 void Trainer::judge(bool finite, double scale) {
   if (ranks_.size() > 1) {
     double flags[] = {finite ? 0.0 : 1.0, finite ? 1.0 : 0.0};
-    // A step that the device has timed is over.
+    // A step timed by the device is already over, so this call does not count as its collective.
     if (!device_seconds_) arrive();
     ranks_.allreduce_max(flags);
     if (!device_seconds_) leave();
@@ -57,7 +57,7 @@ void Trainer::judge(bool finite, double scale) {
   put_number(graph().loss_scale, loss_scale_.scale());
 }
 
-/// At a collective: the work before it is done, on a device, too (run_pass() has waited for it).
+/// Call it at a collective. Earlier work is done, even on a device (run_pass() has waited for it).
 void Trainer::arrive() {
   if (ranks_.size() == 1) return;
   Arrival& arrival = arrivals_.emplace_back();
@@ -88,13 +88,13 @@ void Trainer::add_lap(double& phase) {
   seconds_.exposed_communication += communication;
 }
 
-/// `last`: of the last pass, in which the ranks begin to add. Runs the phase as a whole unless
-/// something has to happen between its nodes.
+/// `last`: the phase belongs to the last pass, in which the ranks begin to add. Runs the phase as a
+/// whole unless the host must act between its nodes.
 void Trainer::run_phase(Phase phase, bool last, StepCheck* check) {
   const bool adds_within = last && phase == Phase::backward && !graph().accumulates();
   const bool whole = check == nullptr && node_seconds_.empty() &&
                      (ranks_.size() == 1 || (!graph().lags() && !adds_within));
-  // Alone, a rank has nothing to do between nodes.
+  // A single rank has nothing to do between nodes.
   const bool timed = !whole && check == nullptr && ranks_.size() == 1;
   if (whole) executor_->run(phase);
   if (timed) executor_->run_timed(phase, node_seconds_);
@@ -106,12 +106,12 @@ void Trainer::run_phase(Phase phase, bool last, StepCheck* check) {
   }
 }
 
-/// Steps of the training before this one: those that were judged, and the one whose gradients wait.
+/// Number of earlier steps of the training: the judged ones, and the one whose gradients wait.
 std::int64_t Trainer::steps_begun() const {
   return loss_scale_.steps() + (waiting_scale_ > 0 ? 1 : 0);
 }
 
-/// Forward and backward pass; within the last one the ranks begin to add.
+/// Forward and backward pass. `last`: the ranks begin to add in the backward pass.
 void Trainer::run_pass(bool last, StepCheck* check) {
   run_phase(Phase::forward, last, check);
   add_lap(seconds_.forward);
@@ -176,7 +176,7 @@ void Trainer::wait_in_step(StepCheck* check, const std::function<void()>& load_n
   arrive();
   exchange_->wait();
   seconds_.exposed_communication += lap();
-  exchange_->take_seconds();  // of control messages in wait(), which lap() has
+  exchange_->take_seconds();  // discards the time in wait(), which lap() includes
   leave();
   if (check != nullptr && check->gradient_sum && (ranks_.size() > 1 || graph().lags()))
     exchange_->check(check->verification);
@@ -190,7 +190,7 @@ std::string Trainer::why_host() const {
   if (!why_waits_.empty()) return why_waits_;
   if (settings_.loss_scale.kind == LossScaleSettings::Kind::dynamic)
     return "the loss scale of a step depends on the gradients of the step before";
-  // Without a scale, gradients that are not finite end the training.
+  // Without a loss scale no update is skipped: gradients that are not finite end the training.
   if (settings_.loss_scale.kind == LossScaleSettings::Kind::fixed && graph().step != Graph::none)
     return "the number of an update depends on how many before it were skipped";
   return "";
@@ -224,7 +224,7 @@ void Trainer::finish_step(std::optional<double> begun) {
   if (!std::exchange(started_, false)) throw std::logic_error("no step was started");
   Stream& stream = device().stream();
   stream.wait();
-  exchange_->take_seconds();  // the host's, which has submitted the sums
+  exchange_->take_seconds();  // discards the host's time to submit the sums
   seconds_ = {stream.seconds(begun_mark, forward_mark), stream.seconds(forward_mark, backward_mark),
               stream.seconds(backward_mark, added_mark), stream.seconds(added_mark, updated_mark)};
   device_seconds_ = stream.seconds(begun_mark, updated_mark);
@@ -238,9 +238,9 @@ void Trainer::finish_step(std::optional<double> begun) {
   take_results();
 }
 
-/// Updates with this step's gradients. With a lag, updates with the gradients that wait, and this
-/// step's wait in their place. Gradients are judged by the loss scale that they were made with,
-/// which may have changed since.
+/// Updates with this step's gradients. With a lag, updates with the waiting gradients, and this
+/// step's gradients then wait in their place. Gradients are judged with the loss scale that they
+/// were made with, which may have changed since then.
 void Trainer::update(StepCheck* check) {
   scale_of_update_ = graph().lags() ? waiting_scale_ : loss_scale_.scale();
   updated_ = scale_of_update_ > 0;
@@ -257,7 +257,7 @@ void Trainer::update(StepCheck* check) {
   exchange_->end();
 }
 
-/// The copy is under way when it returns.
+/// Returns before the copy is complete.
 void Trainer::copy_result(ValueIndex value, std::size_t at) {
   const std::size_t bytes =
       static_cast<std::size_t>(graph().elements(value)) * size_of(graph().value(value).type);

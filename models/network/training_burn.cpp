@@ -45,7 +45,7 @@ std::vector<BurnOutput> TrainingBurn::outputs() {
   return all;
 }
 
-/// The same step with checks must learn the same.
+/// The same step with checks must leave the same state.
 Verification TrainingBurn::check_outputs() {
   Trainer::State learnt;
   trainer_.save(learnt);

@@ -1,5 +1,5 @@
 #pragma once
-// The burn-in of a training step: one step on one batch, from one state, again and again.
+// The burn-in of a training step: repeats one step on one batch from one state.
 
 #include "core/measure/burn.hpp"
 #include "models/network/checked_steps.hpp"
@@ -7,8 +7,7 @@
 
 namespace assay {
 
-/// The outputs are all that a step learns: weights, velocities, moving averages. It is for one
-/// rank.
+/// The outputs are all results of a step: weights, velocities, moving averages. Only for one rank.
 class TrainingBurn final : public BurnTarget {
  public:
   /// The arguments must outlive it. `rate`: of all steps.

@@ -25,7 +25,7 @@ std::string architecture(const Trainer& trainer) {
                      name(settings.precision), name(settings.learning.rule));
 }
 
-/// The order is by the names of the options.
+/// The settings that decide what each step computes, by option name.
 json decisive(const Trainer& trainer, const Batches& training, const Communicator& ranks,
               const ConvergenceSettings& settings) {
   const TrainerSettings& own = trainer.settings();
@@ -48,7 +48,7 @@ json decisive(const Trainer& trainer, const Batches& training, const Communicato
               {"rate", settings.rate},
               {"warmup", settings.warmup_epochs},
               {"schedule", to_text(settings.decay)}};
-  // Other schedules do not depend on the end of the training.
+  // Other schedules do not depend on the number of epochs.
   if (settings.decay.kind == Decay::Kind::cosine || settings.decay.kind == Decay::Kind::polynomial)
     all["epochs"] = settings.epochs;
   for (const auto& [name, value] : settings.same_settings) all[name] = value;
@@ -59,7 +59,7 @@ std::string quote_value(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// The state of a checkpoint beside TrainingProgress.
+/// TrainingProgress and the further state of a checkpoint.
 struct StoredProgress {
   TrainingProgress progress;
   LossScaleState loss_scale;
@@ -128,7 +128,7 @@ Checkpoint TrainingCheckpoint::open() const {
 }
 
 void TrainingCheckpoint::expect_new() const {
-  // Nothing is lost where a device or a pipe is written.
+  // Writing to a device or a pipe loses nothing.
   std::error_code missing;
   if (!std::filesystem::is_regular_file(settings_.checkpoint, missing)) return;
   try {
@@ -156,7 +156,8 @@ void TrainingCheckpoint::expect_usable() const {
 CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const {
   Trainer::State state;
   trainer_.save(state);
-  // Validation takes the mean of the ranks' averages, which those of their mean have, too.
+  // Stores one mean of the ranks' averages: validation uses only this mean, and equal averages on
+  // all ranks have the same mean.
   RankCalls(ranks_).sum(state.running);
   for (double& value : state.running) value /= ranks_.size();
   double losses = progress.losses;
@@ -185,11 +186,11 @@ CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const
                       {state.loss_scale.scale, state.loss_scale.good_steps, state.loss_scale.steps,
                        state.loss_scale.skipped, state.loss_scale.skipped_in_row}}};
   CheckpointCost cost;
-  std::string fault;  // of rank 0, for which the others would wait
+  std::string fault;  // of rank 0; the other ranks would otherwise wait for it
   try {
     if (ranks_.rank() == 0) {
       cost = write_checkpoint(settings_.checkpoint, architecture_, kept, blobs);
-      std::error_code missing;  // of a device or a pipe nothing can be read
+      std::error_code missing;  // a device or a pipe cannot be read back
       if (std::filesystem::is_regular_file(settings_.checkpoint, missing)) compare(open(), own);
     }
   } catch (const std::exception& error) {

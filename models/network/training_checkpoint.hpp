@@ -1,5 +1,5 @@
 #pragma once
-// The checkpoint of a training: what it has, and which training may continue from it.
+// The checkpoint of a training: its content, and which training may continue from it.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -14,11 +14,11 @@
 namespace assay {
 
 struct TrainingProgress {
-  std::int64_t epoch = 0, step = 0;  ///< whole epochs, and steps of the next one, that were made
-  double losses = 0;                 ///< sum over the steps of this epoch; of all ranks, their mean
+  std::int64_t epoch = 0, step = 0;  ///< completed epochs, and completed steps of the next one
+  double losses = 0;                 ///< sum over this epoch's steps; stored: the ranks' mean
   double seconds = 0;                ///< as in EpochResult, without `untimed`
-  std::int64_t untimed = 0;  ///< checked steps of this epoch that are still to be counted as others
-  std::vector<std::int64_t> bad_samples;  ///< that this rank knows
+  std::int64_t untimed = 0;          ///< checked steps of this epoch whose time is not counted yet
+  std::vector<std::int64_t> bad_samples;  ///< those that this rank knows
   std::optional<double> score{};          ///< of a validation since the last step
 };
 
@@ -28,19 +28,19 @@ class TrainingCheckpoint {
   TrainingCheckpoint(Trainer& trainer, const Batches& training, Communicator& ranks,
                      const ConvergenceSettings& settings);
 
-  /// Use it at the beginning of a run, before it has cost any time. Collective. InputError on all
-  /// ranks if the file cannot be written; on a restart, if it is no whole checkpoint of this
-  /// training, or the ranks read different files; else, if the file is there and is anything but a
-  /// whole checkpoint of this training, since it would be overwritten; and if the name of its
-  /// temporary file is taken (expect_no_other_partial).
+  /// Call it at the beginning of a run, so that mistakes cost no time. Collective. InputError on
+  /// all ranks if the file cannot be written, or if the name of its temporary file is taken
+  /// (expect_no_other_partial). On a restart: also if the file is not a complete checkpoint of this
+  /// training, or if the ranks read different files. Otherwise: also if the file exists and is not
+  /// a complete checkpoint of this training, because it would be overwritten.
   void expect_usable() const;
-  /// Collective; rank 0 writes. CaseError as write_checkpoint(), on all ranks.
+  /// Collective; rank 0 writes. CaseError as from write_checkpoint(), on all ranks.
   CheckpointCost write(const TrainingProgress& progress) const;
-  /// Puts the trainer into the state of the checkpoint. Collective. InputError on all ranks as
-  /// expect_usable().
+  /// Puts the trainer into the state of the checkpoint. Collective. InputError on all ranks, as
+  /// from expect_usable().
   TrainingProgress read() const;
-  /// Why the last write() or read() has not kept the state: what the file has, by fingerprints that
-  /// were made of the device's memory, is not what the device has. "" if it has.
+  /// How the state in the file differs from the state on the device after the last write() or
+  /// read(), according to fingerprints of the device's memory; "" if it does not differ.
   const std::string& fault() const { return fault_; }
 
  private:

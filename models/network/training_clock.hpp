@@ -1,5 +1,5 @@
 #pragma once
-// The time of a training, without what does not count: checks, checkpoints.
+// The time of a training, without checks and checkpoints.
 
 #include <chrono>
 
@@ -14,7 +14,7 @@ class TrainingClock {
     start_unix_s_ =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   }
-  /// Seconds since start(), without those that were left out.
+  /// Seconds since start(), without the seconds that were left out.
   double counted_seconds() const { return seconds_since(start_) - left_out_; }
   /// Seconds since 1970. The system's clock is read once.
   double unix_s() const { return start_unix_s_ + seconds_since(start_); }
@@ -25,14 +25,14 @@ class TrainingClock {
   double start_unix_s_ = 0, left_out_ = 0;
 };
 
-/// Leaves the time of its scope out.
+/// Leaves out the time of its scope.
 class ClockPause {
  public:
   explicit ClockPause(TrainingClock& clock) : clock_(clock), since_(clock.counted_seconds()) {}
   ~ClockPause() { clock_.leave_out(clock_.counted_seconds() - since_); }
   ClockPause(const ClockPause&) = delete;
   ClockPause& operator=(const ClockPause&) = delete;
-  /// The counted time at its beginning.
+  /// The counted time when the scope began.
   double since() const { return since_; }
 
  private:

@@ -29,15 +29,16 @@ struct TrainingData {
   std::uint64_t seed = 1;  ///< of generated images; BatchShare has the seed of their order
 };
 
-/// The name of the data in an id, which contains a hash of files. training_batches() accepts it,
-/// too. InputError for unknown names, unusable files, and files of more classes than these.
+/// The name of the data in an id; for files it contains a hash. training_batches() also accepts
+/// this name. InputError for unknown names, unusable files, and files with more than `classes`
+/// classes.
 std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes);
-/// InputError if folders of images for training and validation give one label to classes of
-/// different names. The classes of other files are numbers.
+/// InputError if folders of images for training and validation give the same label to classes with
+/// different names. In other files, classes are numbers.
 void expect_same_classes(const std::string& data, const std::string& validation,
                          std::int64_t label_base, std::int64_t classes);
-/// InputError if the files of validation have more classes than the network. Use it at the
-/// beginning of a run: a training reads them after its first epoch.
+/// InputError if the files of validation have more classes than the network. Call it at the
+/// beginning of a run, because a training reads these files only after its first epoch.
 void expect_validation(const TrainingData& data);
 /// True if the data is "synthetic", one batch that stays in memory.
 bool is_resident(const std::string& data);

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// Seconds for which a processor may be taken away between two readings.
+/// Seconds for which the process may be interrupted between two readings of clocks.
 static constexpr double longest_interruption = 0.1;
 
 TrainingOracle::TrainingOracle(const Settings& settings, const NetworkDefinition& network,
@@ -93,7 +93,8 @@ void TrainingOracle::judge_step(Trainer& trainer, double rate, double loss) {
                      trainer.counts()[0], scale_.skipped() ? "skipped" : "made"));
 }
 
-/// Judges the epoch's result. The training itself refuses numbers that are not finite.
+/// Judges the epoch's result, except for numbers that are not finite: the training itself refuses
+/// them.
 void TrainingOracle::judge_numbers(const EpochResult& trained) {
   double losses = losses_;
   RankCalls(ranks_).sum(std::span(&losses, 1));
@@ -103,7 +104,8 @@ void TrainingOracle::judge_numbers(const EpochResult& trained) {
                      trained.training_loss, loss));
   const double images = static_cast<double>(claims_.passes * claims_.batch * claims_.ranks),
                counted = static_cast<double>(counted_) * images / trained.images_per_s;
-  // Steps without checks count as they are, and those with checks as some time.
+  // The counted time includes all steps, so it is at least the measured time of those without
+  // checks.
   if (counted < 0.99 * seconds_)
     note(
         fmt::format("{} steps of epoch {} have {} images/s, which is {:.4g} s, but {:.4g} s have "
@@ -156,10 +158,11 @@ void TrainingOracle::end(const Convergence& convergence, bool restarted) {
     note(fmt::format("a training of {} epochs has ended after {}", epochs, epoch_));
 }
 
-/// The seconds of a training are those of its steps, at the speed of each epoch, and of its
-/// validations. The seconds of a run before a restart are not known here. A processor that is taken
-/// away between the readings of both clocks makes one short epoch longer for one of them: a
-/// training that counts too little does so in most.
+/// The seconds of an epoch must be at least those of its steps, at the speed of the epoch, and of
+/// its validation. The seconds of a run before a restart are not known here. An interruption
+/// between the readings of the two clocks may make a single epoch seem too short. A training that
+/// counts too little does so in most epochs, so short ones are a fault only if they are the
+/// majority, or if one lacks more than an interruption.
 void TrainingOracle::judge_times(const Convergence& convergence, bool restarted) {
   const double images =
       static_cast<double>(claims_.steps() * claims_.passes * claims_.batch * claims_.ranks);

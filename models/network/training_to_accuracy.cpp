@@ -64,7 +64,7 @@ Convergence judge_training(const TrainingRun& run, const std::function<Convergen
   Convergence training;
   try {
     training = train();
-  } catch (const Divergence& why) {  // no fault of the machine: a wrong result
+  } catch (const Divergence& why) {  // not a failure of the machine, but a wrong result
     verification.passed = false;
     verification.reason = why.what();
     return {};

@@ -16,15 +16,15 @@ struct TrainingParts {
   StepOracle* oracle;
 };
 
-/// Trains from initial parameters, or from a checkpoint. Adds to `found` what was checked, and
-/// whether the training has reached its target, as far as the run asks for it. `count_bad` counts
-/// bad samples after each epoch of a training on files. No epochs are returned if the training
-/// diverged, which `found` then tells. CaseError if nothing can validate the network. Collective.
+/// Trains from initial parameters, or from a checkpoint. Adds to `verification` what was checked,
+/// and, if the run requires it, whether the training has reached its target. `count_bad` counts bad
+/// samples after each epoch of a training on files. If the training diverged, returns no epochs,
+/// and `verification` says so. CaseError if no backend can validate the network. Collective.
 Convergence train_to_accuracy(const TrainingRun& run, const TrainingParts& parts, Plugins& plugins,
                               Communicator& ranks, const std::function<std::int64_t()>& count_bad,
                               Verification& verification);
 
-/// The training that `train` makes, with what it adds to `found` as train_to_accuracy() does.
+/// Calls `train`, and adds to `verification` as train_to_accuracy() does.
 Convergence judge_training(const TrainingRun& run, const std::function<Convergence()>& train,
                            Verification& verification);
 

@@ -34,7 +34,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// It runs before main(): nothing has read any data yet.
+/// Set before main(), when no data has been read yet.
 const auto process_start = std::chrono::system_clock::now();
 
 class TrainingWorkload final : public Workload {
@@ -76,15 +76,16 @@ class TrainingWorkload final : public Workload {
           "--data synthetic, and no --lag."};
     return &burn_;
   }
-  // Every step is timed as a whole. One that ends after its sample does so before the next begins.
+  // Every step is timed as a whole: a step that ends after its sample must end before the next one
+  // begins.
   bool batchable() const override { return resident_ && run_.steps == 0 && !ends_later_; }
   int samples() const override { return run_.steps; }
   /// Call it between timed steps.
   void reset() override {
     end_step();
-    training_->pause();  // nothing is read between steps, in time that does not count
+    training_->pause();  // between timed steps, no input may be read
     if (batches_ && last_ != nullptr) batches_->glance(*last_);
-    if (audited_) return;  // the memory that has the loss may be poisoned
+    if (audited_) return;  // the loss may be in poisoned memory
     if (run_.claims && run_.trainer.lag == 0)
       if (const std::string why =
               scale_.see(run_.claims->at("loss_scale"), steps_, trainer_->loss_scale().state());
@@ -146,10 +147,11 @@ class TrainingWorkload final : public Workload {
       trainer_->executor().poison();
     else if (resident_)
       load_random(*trainer_, make_seed(++draws_));
-    // Else the step loads its next images itself. Poison would tell operations of the audit.
+    // Else the step loads its next images itself. Without poison, operations cannot notice this
+    // audit.
   }
 
-  /// Makes the same step again from the same state, with checks, and compares what was learnt.
+  /// Repeats the step from the same state, with checks, and compares the resulting states.
   Verification end_audit() override {
     end_step();
     Verification verification;
@@ -172,7 +174,7 @@ class TrainingWorkload final : public Workload {
     if (skipped != checks_.skipped())
       verification.fail("the timed step and the same step with checks: one was skipped, one not");
     verification.checked = again.checked;
-    // A step that was skipped, for gradients that are not finite, has learnt nothing to compare.
+    // A step that was skipped because of gradients that are not finite leaves nothing to compare.
     if (!skipped) checks_.compare(state_, before, "a timed step", verification);
     verification.outputs = verification.checked;
     if (resident_) load_next();
@@ -189,13 +191,13 @@ class TrainingWorkload final : public Workload {
     measure_memory();
     TrainerSettings settings = run_.trainer;
     settings.executor.chosen = list_choices_of_pass(trainer_->executor());
-    Verification parity;  // by each rank alone; what follows is collective
+    Verification parity;  // each rank computes it alone; later calls are collective
     ParityLimits limits;
-    limits.bytes /= ranks_here(ranks_);  // which all compare at the same time
+    limits.bytes /= ranks_here(ranks_);  // the ranks of a host compare at the same time
     throw_on_all(ranks_, [&] { parity = compare_with_reference(settings, plugins_, limits); });
     Verification verification = parity;
     if (std::exchange(verification.undecided, false))
-      verification.passed = true;  // unless what follows is wrong
+      verification.passed = true;  // unless a later check fails
     const Verification in_step = checks_.make("before timing");
     if (verification.passed && !in_step.passed) verification = in_step;
     verification.checked += in_step.checked;
@@ -225,7 +227,7 @@ class TrainingWorkload final : public Workload {
     verification = checks_.make("after timing");
     verification.fail(why_not_rates());
     judge_batches(verification);
-    double refused = verification.passed ? 0 : 1;  // by any rank: what follows is collective
+    double refused = verification.passed ? 0 : 1;  // by any rank, since later calls are collective
     ranks_.allreduce_max(std::span(&refused, 1));
     if (refused > 0) return verification;
     time_layers();
@@ -241,7 +243,7 @@ class TrainingWorkload final : public Workload {
     double loaded = static_cast<double>(std::exchange(loaded_, 0));
     RankCalls(ranks_).sum(std::span(&loaded, 1));
     std::map<std::string, double> done{{"images_per_s", work.images}, {"flops_per_s", work.flops}};
-    // Images that no node has seen, no update has used, or that were not loaded do not count.
+    // Only images count that were loaded, passed through all nodes, and were used by an update.
     if (!resident_) done["images_per_s"] = std::min(work.images, loaded);
     if (!run_.claims) return done;
     const StepClaims claims(*run_.claims);
@@ -270,22 +272,22 @@ class TrainingWorkload final : public Workload {
   std::vector<Epoch> series() const override { return epoch_numbers(converged_); }
 
  private:
-  /// Ends a step that a device has made between the marks of a sample: reads what it has left. Each
-  /// function that asks for anything of the last step calls it first, reset() before the next one,
-  /// so that the rules of the training see each step before the next begins. Collective.
+  /// Ends a step that a device has made between the marks of a sample: reads its results. Each
+  /// function that needs a result of the last step calls it first. reset() calls it before the next
+  /// step, so each step is judged before the next one begins. Collective.
   void end_step() {
     if (!std::exchange(started_, false)) return;
     trainer_->finish_step(stream_.begun());
-    // A device that was held has made all of a sample without a gap: its phases must add up to it.
+    // A held device runs a whole sample without gaps, so its phases must add up to the sample.
     count_step(0, stream_.held() ? stream_.seconds(0, 1) : *trainer_->device_seconds());
   }
 
-  /// Records the numbers of a step. False, and nothing is recorded, for an audited step, which
-  /// end_audit() judges, and for the first one.
+  /// Records the numbers of a step. Records nothing and returns false for an audited step, which
+  /// end_audit() judges, and for the first step.
   bool count_step(double input, double seconds) {
     if (audited_) return false;
     arrivals_.add(*trainer_, stream_.begun(), input, seconds);
-    // All ranks decide alike, since they have judged the step alike.
+    // All ranks decide the same, since they have judged the step in the same way.
     if (const LossScale& scale = trainer_->loss_scale(); scale.has_diverged() || scale.stuck())
       throw WrongResult(divergence_text(scale, steps_));
     if (!std::exchange(warm_, true)) return false;  // no batch was ready for the first step
@@ -319,7 +321,7 @@ class TrainingWorkload final : public Workload {
     loaded_ += batch.count;
     if (audited_) training_->pause();  // until the checks are made
     if (audited_ && batches_) batches_->judge(batch, *trainer_);
-    // The same step is made again, and the trainer has but its last images.
+    // The step will be repeated, but the trainer holds only its last images.
     if (audited_ && !resident_ && run_.trainer.accumulate + run_.trainer.lag > 1)
       checks_.keep(batch.images, batch.labels);
   }
@@ -333,8 +335,8 @@ class TrainingWorkload final : public Workload {
     return number_within(run_.data.max_bad_samples, mine, ranks_);
   }
 
-  /// Opens the data and takes the first batch, on all ranks together: a rank whose files are bad,
-  /// or stay in the page cache, must not leave the others waiting.
+  /// Opens the data and takes the first batch, on all ranks together: a rank with bad files, or
+  /// with files that remain in the page cache, must not leave the other ranks waiting.
   void open_data() {
     if (run_.cold) throw_on_all(ranks_, [&] { make_cold(list_files(run_.data)); });
     throw_on_all(ranks_, [&] {
@@ -353,7 +355,7 @@ class TrainingWorkload final : public Workload {
     if (batches_) verification.fail(batches_->take_fault());
   }
 
-  /// Measures the memory of the network and one step, before anything is checked.
+  /// Measures the memory of the network and one step, before any check.
   void measure_memory() {
     peak_memory_ = memory_.measure_peak(
         [this] {
@@ -365,7 +367,7 @@ class TrainingWorkload final : public Workload {
         trainer_->executor().bytes(), ranks_);
   }
 
-  /// They are timed in steps of their own: to wait for each operation costs time.
+  /// Layers are timed in separate steps, because waiting for each operation costs time.
   void time_layers() {
     Trainer::State before;
     trainer_->save(before);
@@ -403,13 +405,13 @@ class TrainingWorkload final : public Workload {
   const bool resident_;
   const std::string why_host_;  ///< why the host takes part in each step
   const bool on_host_ = trainer_->device().name() == "cpu";
-  const bool ends_later_ = !on_host_ && why_host_.empty();  ///< steps, than their samples
+  const bool ends_later_ = !on_host_ && why_host_.empty();  ///< steps end after their samples
   StepStream stream_{trainer_->device().stream(), why_host_, [this] { trainer_->wait_for_sums(); }};
   bool started_ = false;  ///< a step that ends later
   double peak_memory_ = 0;
   Trainer::State state_;
   bool audited_ = false;
-  bool warm_ = false;  ///< true if a step was made after verify_before()
+  bool warm_ = false;  ///< a step was made after verify_before()
   WorkCount work_count_;
   WatchedScale scale_;
   std::int64_t loaded_ = 0;  ///< images, since the last call of take_done()

@@ -11,7 +11,7 @@ namespace assay {
 
 /// Sums over all ranks.
 struct NetworkWork {
-  double images = 0;   ///< on which every node of the forward and of the backward pass ran
+  double images = 0;   ///< images for which every forward and backward node ran
   double flops = 0;    ///< Problem::flops() of all nodes that ran
   double updates = 0;  ///< of the weights; 0 for an inference
 };

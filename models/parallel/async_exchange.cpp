@@ -9,14 +9,14 @@
 namespace assay {
 namespace {
 
-// Control messages have tag 1, algorithms use larger ones than these.
+// Control messages use tag 1, and algorithms use larger tags than these.
 constexpr int tag_of_gradient_head = 2, tag_of_gradient = 3, tag_of_weights_head = 4,
               tag_of_weights = 5;
 
 /// Host transports ignore it.
 HostStream ignored;
 
-/// They are sent as numbers of 8 bytes, which every transport carries.
+/// A header is sent as 8-byte numbers, which every transport supports.
 template <class Head>
 Buffer words(Head& head) {
   static_assert(sizeof(Head) == 64);
@@ -71,7 +71,7 @@ void PartServer::listen(Peer& peer) {
     peer.head_in = ranks_.receive(words(peer.head), peer.worker, tag_of_gradient_head, ignored);
 }
 
-/// Each worker in turn is asked first.
+/// The worker that is asked first changes in turn.
 void PartServer::serve() {
   for (std::size_t i = 0; i < peers_.size(); ++i) receive(peers_[(first_ + i) % peers_.size()]);
   first_ = (first_ + 1) % peers_.size();
@@ -101,7 +101,7 @@ void PartServer::receive(Peer& peer) {
   listen(peer);
 }
 
-/// True if no weights are being sent from where the update writes.
+/// True if no send is reading the weights that the update overwrites.
 bool PartServer::may_apply() {
   if (!roles_.bound) return true;
   return std::ranges::all_of(peers_, [this](Peer& peer) { return ranks_.done(peer.weights_out); });
@@ -125,7 +125,7 @@ std::int64_t PartServer::next_ticket() {
   return dealt_++;
 }
 
-/// True, with a bound, once all workers' gradients of the same step are applied.
+/// With a bound, true only once the gradients of all workers of the same step are applied.
 bool PartServer::may_answer(const Peer& peer) const {
   if (peer.answers.empty()) return false;
   const std::int64_t step = peer.steps - std::ssize(peer.answers);
@@ -143,7 +143,7 @@ void PartServer::write_down(const Peer& peer, std::uint64_t sum) {
   record_->sent.push_back({server_, peer.worker, version_, sum});
 }
 
-/// The present weights, as they are sent to another rank.
+/// The memory from which the current weights are sent to another rank.
 Buffer PartServer::weights_for(Peer& peer) {
   const Buffer own{update_.weights(), update_.part().count, update_.type()};
   if (!peer.weights) {
@@ -246,7 +246,8 @@ void PartWorker::take_last() {
     read(server, part(weights_.data, server), versions_[static_cast<std::size_t>(server)]);
 }
 
-/// Reads the newest version that is there, and tells its number. Returns its checksum.
+/// Reads the newest version that has arrived, and sets `version` to its number. Returns its
+/// checksum.
 std::uint64_t PartWorker::read(int server, const Buffer& to, std::int64_t& version) {
   if (is_own(server) && own_->version() > version) {
     version = own_->version();
@@ -309,7 +310,7 @@ bool PartWorker::has_arrived(Slot& slot, int server) {
   return moves_gradients_.done(message.gradient_out);
 }
 
-/// Answers of a server come in the order of the steps.
+/// Stops at the first missing answer of a server, because answers arrive in the order of the steps.
 void PartWorker::poll() {
   for (int server = 0; server < roles_.servers(); ++server)
     for (std::int64_t step = answered_; step < step_; ++step) {

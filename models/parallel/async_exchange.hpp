@@ -1,13 +1,13 @@
 #pragma once
 // The messages of asynchronous steps: workers send the parts of a gradient to the servers, and
-// receive the servers' weights. No rank waits for another one but for its own answers (and, with a
-// bound, for those that are too far behind). There are no threads: a rank that serves makes
-// progress where it calls serve().
+// receive the servers' weights. A rank waits only for answers to its own messages (and, with a
+// bound, for ranks that are too far behind). There are no threads: a server makes progress when it
+// calls serve().
 //
-// A worker sends a gradient from the memory that its pass has written, which is not written again
-// before it has left. With a bound a server sends its weights from where they are, and applies the
-// next gradient once they have left; without, it sends a copy, so that it waits for no worker. On a
-// GPU weights are always copied, to the host's memory and from there.
+// A worker sends a gradient from the memory that its pass has written, and does not overwrite this
+// memory until the gradient has left. With a bound, a server sends its weights without a copy, and
+// applies the next gradient once they have left. Without a bound, it sends a copy, so that it waits
+// for no worker. Weights on a GPU are always copied to the host's memory and sent from there.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +27,9 @@ struct AsyncRoles {
   int workers = 1, first_server = 0;
   std::vector<WeightsPart> parts;  ///< by server
   /// stale:S: no worker begins step t before all gradients of step t - S - 1 are applied, and it
-  /// waits for no others: its messages take their time behind S steps. Batches are dealt in turn.
-  /// Without it, a worker waits for the answer to each gradient, and takes the next batch then.
+  /// waits for no later ones, so its messages may take as long as S steps. Batches are assigned in
+  /// turn. Without a bound, a worker waits for the answer to each gradient, and then takes the next
+  /// batch.
   std::optional<std::int64_t> bound;
   int servers() const { return static_cast<int>(parts.size()); }
   int find_rank(int server) const { return first_server + server; }
@@ -37,7 +38,7 @@ struct AsyncRoles {
     const int server = rank - first_server;
     return server >= 0 && server < servers() ? server : -1;
   }
-  /// Gradients of a worker that are not answered yet, while it makes another.
+  /// Number of a worker's unanswered gradients while it computes another one.
   std::int64_t unanswered() const { return bound.value_or(0); }
 };
 
@@ -52,16 +53,17 @@ struct GradientHead {
 /// The header of weights. 8 words.
 struct WeightsHead {
   std::int64_t version = 0;
-  std::int64_t ticket = 0;  ///< of the worker's next batch, by server 0; -1: there is none
-  std::int64_t finite = 1;  ///< the gradient that this answers was applied
+  std::int64_t ticket = 0;  ///< the worker's next batch, set by server 0; -1: none
+  std::int64_t finite = 1;  ///< 1 if the answered gradient was applied
   std::int64_t unused[5] = {};
 };
 
-/// One server. Between begin() and over() it answers each gradient once.
+/// One server. From begin() until over() it answers each gradient once.
 class PartServer {
  public:
-  /// `update` has a gradient for each worker. `gradients` connects the ranks, too, and moves memory
-  /// of the update's device; `ranks` that of the host. All arguments must outlive it.
+  /// `update` has memory for a gradient of each worker. `ranks` and `gradients` connect the same
+  /// ranks; `gradients` moves memory of the update's device, `ranks` memory of the host. All
+  /// arguments must outlive this object.
   PartServer(PartUpdate& update, const AsyncRoles& roles, Communicator& ranks,
              Communicator& gradients);
   /// Waits for its messages, if they can still come.
@@ -71,7 +73,8 @@ class PartServer {
 
   /// Begins `tickets` steps and assigns each worker its first one.
   void begin(std::int64_t tickets, AsyncRecord& record);
-  /// Applies what has come, and answers what may be answered. Does not wait.
+  /// Applies the gradients that have arrived, and sends the answers that may be sent. Does not
+  /// wait.
   void serve();
   /// True if all workers have ended.
   bool over() const;
@@ -80,11 +83,11 @@ class PartServer {
   std::int64_t version() const { return version_; }
   void set_version(std::int64_t version) { version_ = version; }
 
-  /// The end of the worker that is this rank itself, or what goes before its gradient, which is in
-  /// its place already, and stays there until has_applied_own().
+  /// Takes the header of this rank's own worker: its end, or the header of its gradient. The
+  /// gradient is already in its place and must remain there until has_applied_own().
   void take_own(const GradientHead& head);
   bool has_applied_own() const;
-  /// The answer, once it may be given. Its weights are those of read_own().
+  /// The answer, once it may be given. read_own() gives its weights.
   std::optional<WeightsHead> answer_own();
   /// Copies the present weights to `to`. Returns their checksum.
   std::uint64_t read_own(void* to);
@@ -96,10 +99,10 @@ class PartServer {
     State state = State::ended;
     GradientHead head;
     WeightsHead answer;
-    std::shared_ptr<void> weights;  ///< the copy that is sent; none with a bound on the host
+    std::shared_ptr<void> weights;  ///< the copy to send; none with a bound on the host
     Request head_in{}, gradient_in{}, head_out{}, weights_out{};
-    std::int64_t steps = 0;           ///< whose gradients were applied
-    std::deque<WeightsHead> answers;  ///< of the last of them, which were not given yet
+    std::int64_t steps = 0;           ///< steps whose gradients were applied
+    std::deque<WeightsHead> answers;  ///< pending answers to the last of these steps
   };
 
   bool is_own(const Peer& peer) const { return peer.worker == ranks_.rank(); }
@@ -127,29 +130,28 @@ class PartServer {
 /// One worker's side.
 class PartWorker {
  public:
-  /// `gradients`, `weights`: of the whole network, in the memory of `device`, which
-  /// `moves_gradients` moves and `ranks` does not. `own`: the server that is this rank, or nullptr.
+  /// `gradients`, `weights`: of the whole network, in the memory of `device`, which only
+  /// `moves_gradients` can move. `own`: the server on this rank, or nullptr.
   PartWorker(const AsyncRoles& roles, Communicator& ranks, Communicator& moves_gradients,
              PartServer* own, Device& device, Buffer gradients, Buffer weights);
   ~PartWorker();
   PartWorker(const PartWorker&) = delete;
   PartWorker& operator=(const PartWorker&) = delete;
 
-  /// Begins with weights that are those of these versions.
+  /// Begins with weights of these versions.
   void begin(const std::vector<std::int64_t>& versions, std::int64_t tickets, AsyncRecord& record);
   /// True if the next step may begin. Does not wait.
   bool ready();
-  /// Begins it: writes the newest weights to those of the network. Returns its batch; -1 if no
-  /// more steps follow.
+  /// Begins the next step: copies the newest weights into the network. Returns the step's batch; -1
+  /// if no more steps follow.
   std::int64_t take();
-  /// With a bound, once all are answered, writes the weights that all gradients have made to those
-  /// of the network.
+  /// With a bound, after all answers: copies the weights after all gradients into the network.
   void take_last();
-  /// Sends the gradients of the step, which have_left() before others are written in their place.
+  /// Sends the gradients of the step. Their memory may be overwritten after have_left().
   void send(const GradientHead& head);
   bool have_left();
-  /// The outcome of the oldest step whose answers are there, given once: whether all servers have
-  /// applied its gradient, and the loss scale that this was made with.
+  /// The outcome of the oldest answered step, returned once: whether all servers have applied its
+  /// gradient, and the loss scale of this gradient.
   struct Outcome {
     bool finite = true;
     double scale = 1;
@@ -163,7 +165,7 @@ class PartWorker {
   void finish();
 
  private:
-  /// A step that was sent: its messages with each server.
+  /// The messages of a sent step with one server.
   struct Message {
     GradientHead head;
     WeightsHead answer;
@@ -178,7 +180,7 @@ class PartWorker {
 
   bool is_own(int server) const { return roles_.find_rank(server) == ranks_.rank(); }
   Slot& slot(std::int64_t step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
-  /// The part of a server in memory like the whole network's.
+  /// A server's part within memory of the whole network.
   Buffer part(void* whole, int server) const;
   std::uint64_t read(int server, const Buffer& to, std::int64_t& version);
   bool has_arrived(Slot& slot, int server);
@@ -194,8 +196,8 @@ class PartWorker {
   std::vector<Message> ends_;
   AsyncRecord* record_ = nullptr;
   std::int64_t step_ = 0;      ///< steps that were sent
-  std::int64_t answered_ = 0;  ///< that were answered by all servers
-  std::int64_t taken_ = 0;     ///< whose outcome was taken
+  std::int64_t answered_ = 0;  ///< steps that all servers have answered
+  std::int64_t taken_ = 0;     ///< steps whose outcome was taken
   std::int64_t ticket_ = -1, tickets_ = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t compared = 16;  ///< elements of a parameter
+constexpr std::int64_t compared = 16;  ///< compared elements of a parameter
 
 /// Biases and normalizations neither decay nor adapt.
 bool is_matrix(const Graph& graph, const std::string& parameter) {

@@ -1,6 +1,6 @@
 #pragma once
-// Judges the update of one server's part by what the parameters of the case say. It shares no
-// formula and no setting with the update node, nor with what cuts it.
+// Judges the update of one server's part by the parameters of the case. It shares no formula and no
+// setting with the update node, nor with the code that cuts the weights into parts.
 
 #include <span>
 #include <string>
@@ -22,12 +22,12 @@ struct ClaimedPartUpdate {
   const Graph& graph;  ///< of the whole network
   WeightsPart part;
   double rate = 0, scale = 1;
-  std::int64_t number = 1;           ///< of this update of the part; skipped ones do not count
+  std::int64_t number = 1;           ///< of this update of the part, without skipped ones
   std::span<const double> gradient;  ///< of the whole network, with the factor `scale`
 };
 
-/// The first element, of some of each parameter, whose value after the update is not the claimed
-/// one; "" if there is none. Adds to `checked`.
+/// Compares some elements of each parameter: the first one whose value after the update differs
+/// from the claimed value; "" if there is none. Adds to `checked`.
 std::string fault_of_update(const ClaimedPartUpdate& update, const PartValues& before,
                             const PartValues& after, std::int64_t& checked);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Memory of networks that may be a device's: as bytes of the host, and over ranks that read the
-// host's memory alone.
+// Memory of networks, possibly on a device: copies to and from the host, and communicators that can
+// read only the host's memory.
 
 #include <cstddef>
 #include <memory>
@@ -11,18 +11,19 @@
 
 namespace assay {
 
-/// The host can touch the memory of this device.
+/// True if the host can access the memory of this device.
 bool is_of_host(const Device& device);
 
-/// The memory of a value, as the executor's device has it.
+/// The memory of a value on the executor's device.
 Buffer find_memory(const Executor& executor, ValueIndex value);
-/// The bytes of a buffer of `device`, after all work on its stream.
+/// The bytes of a buffer of `device`, after waiting for its stream.
 std::vector<std::byte> read_bytes(Device& device, const Buffer& from);
-/// Writes to a buffer of `device`, and returns when that is done.
+/// Writes to a buffer of `device`, and waits for the copy.
 void write_bytes(Device& device, const Buffer& to, const std::byte* from);
 
-/// Stages buffers of `device` over `under` (comm/layers/staged.hpp), which reads the host's memory
-/// and must outlive the result; null if the buffers are in the host's memory.
+/// A communicator that stages buffers of `device` through the host's memory and sends them with
+/// `under` (comm/layers/staged.hpp), which must outlive it. Null if the buffers are in the host's
+/// memory.
 std::unique_ptr<Communicator> make_staged_for(Communicator& under, Device& device);
 
 }  // namespace assay

@@ -33,8 +33,9 @@ bool DividedUpdate::agree(bool finite) {
   return worst == 0;
 }
 
-/// With a loss scale, which may be too large, the ranks agree before the update, too: those whose
-/// gradients are finite spoil one for the others.
+/// A loss scale may be too large, so with one the ranks also agree before the update: if a gradient
+/// on any rank is not finite, the other ranks write NaN to one of theirs. So all ranks skip the
+/// update.
 void DividedUpdate::run(Executor& executor, double rate, std::int64_t passes,
                         const std::function<void()>& run) {
   const Graph& graph = executor.graph();

@@ -1,6 +1,6 @@
 #pragma once
-// The update of parameters that are divided among ranks. An update sees its own gradients alone, so
-// the ranks agree whether all are finite, and on the loss scale.
+// The update of parameters that are divided among ranks. Each update sees only its own gradients,
+// so the ranks agree on whether all gradients are finite, and on the loss scale.
 
 #include <cstdint>
 #include <functional>
@@ -20,11 +20,11 @@ class DividedUpdate {
   /// Called before the first step.
   void begin(Executor& executor);
   void restore(const LossScaleState& state, Executor& executor);
-  /// The update by gradients that are the sum of `passes` passes, with the learning rate `rate`.
-  /// `run`: runs the nodes of the update. It is skipped on all ranks if the gradients of one are
-  /// not finite. WrongResult if training diverges. Collective.
+  /// Updates with gradients that are the sum of `passes` passes, and with the learning rate `rate`.
+  /// `run`: runs the nodes of the update. All ranks skip the update if the gradients of one rank
+  /// are not finite. WrongResult if training diverges. Collective.
   void run(Executor& executor, double rate, std::int64_t passes, const std::function<void()>& run);
-  /// Steps before this one, skipped ones included.
+  /// Number of earlier steps, including skipped ones.
   std::int64_t steps() const { return scale_.steps(); }
   LossScaleState state() const { return scale_.state(); }
 

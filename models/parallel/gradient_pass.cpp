@@ -20,7 +20,7 @@ namespace {
 
 bool drops(const GraphNode& node) { return node.problem->kind() == DropoutProblem::kind_name; }
 
-/// The nodes of dropout of a network with other masks, in its memory and by its backends.
+/// The dropout nodes of a network with other masks, in the network's memory and with its backends.
 Graph mask_graph(const Executor& executor, const MaskSeed& masks, ExecutorSettings& settings) {
   const Graph& whole = executor.graph();
   Graph graph;
@@ -43,8 +43,8 @@ Graph mask_graph(const Executor& executor, const MaskSeed& masks, ExecutorSettin
     graph.nodes.push_back(std::move(node));
     settings.chosen.push_back(executor.choice(i));
   }
-  // This choice belongs to no node: a reference alone would have tensors in another order than the
-  // network's.
+  // This choice belongs to no node. Without it, an executor with only a reference would order its
+  // tensors differently from the network.
   if (executor.nhwc()) settings.chosen.push_back({});
   return graph;
 }
@@ -92,12 +92,12 @@ double GradientPass::run(const PassSettings& pass, const PassCalls& calls, StepC
   Executor* const masks = make_masks(pass.worker);
   const Graph& graph = executor.graph();
   Device& device = executor.device();
-  // Data that stay in memory are the same in each pass, as those of a training of one rank.
+  // Data that stay in memory are the same in each pass, as in a training on one rank.
   if (const Batch& batch = batches_.at(pass.epoch, pass.batch);
       !is_resident(parts_.run.data.data) || !std::exchange(loaded_, true))
     put_batch(executor, batch.images, batch.labels);
   device.fill(executor.tensor(graph.loss_scale), pass.loss_scale);
-  // Each batch of the training has masks of its own.
+  // Each batch of the training has its own masks.
   if (graph.passes != Graph::none)
     device.fill(executor.tensor(graph.passes),
                 static_cast<double>(pass.epoch * batches_.count() + pass.batch));
@@ -157,7 +157,7 @@ void GradientPass::average_statistics(std::vector<double>& running) const {
 
 namespace {
 
-constexpr int repeated_passes = 3;                    ///< sums may come in equal order once
+constexpr int repeated_passes = 3;                    ///< a run may add in equal order by chance
 constexpr std::string_view unequal_bits = "unequal";  ///< in place of a checksum
 
 /// The checksum of the gradients of a batch, or `unequal_bits`.
@@ -180,7 +180,7 @@ std::string why_other_bits(const WayParts& parts, bool replayed) {
   throw_on_all(parts.ranks, [&] {
     GradientPass pass(parts);
     own = checksum_gradients(pass, parts.whole.device());
-    parts.whole.initialise();  // its loss scale and statistics were the pass's
+    parts.whole.initialise();  // the pass has changed loss scale and statistics
   });
   const std::string way = to_text(parts.run.parallel);
   const std::vector<std::string> sums = parts.ranks.allgather(own);

@@ -10,10 +10,10 @@
 
 namespace assay {
 
-/// The inputs of a pass, beside the weights.
+/// The inputs of a pass, besides the weights.
 struct PassSettings {
   std::int64_t epoch = 0, batch = 0;  ///< of OrderedBatches
-  std::int64_t worker = 0;            ///< whose masks of dropout it has
+  std::int64_t worker = 0;            ///< the pass uses this worker's masks of dropout
   double loss_scale = 1;
 };
 
@@ -28,27 +28,27 @@ class GradientPass {
   /// `parts` must outlive it.
   explicit GradientPass(const WayParts& parts);
 
-  /// Runs the passes of the undivided network's graph, at its present weights. `check`: its nodes
-  /// are compared with their oracles. Returns the mean loss of the batch. Not collective.
+  /// Runs a forward and a backward pass of the undivided network with its current weights. `check`:
+  /// its nodes are compared with their oracles. Returns the mean loss of the batch. Not collective.
   double run(const PassSettings& pass, const PassCalls& calls = {}, StepCheck* check = nullptr);
   /// Gradients of the whole network, after run().
   Buffer gradients();
   /// Weights of the whole network, which all passes read.
   Buffer weights();
-  /// Rounds the 16-bit copies of the weights, where the network has them.
+  /// Updates the 16-bit copies of the weights, if the network has them.
   void store();
   /// Adds the statistics of the last pass to moving averages.
   void average_statistics(std::vector<double>& running) const;
 
   std::int64_t runs() const {
     return runs_;
-  }  ///< passes of this rank's graph, counted by its nodes
+  }  ///< passes of this rank, counted by the nodes of its graph
   const std::string& fault() const { return batches_.fault(); }
   OrderedBatches& batches() { return batches_; }
 
  private:
-  /// Another worker's masks: the nodes of dropout alone, with its keys, in the network's memory.
-  /// nullptr if the network's own nodes have them.
+  /// An executor of only the dropout nodes, with the keys of another worker, in the network's
+  /// memory. nullptr if the network's own nodes have this worker's keys.
   Executor* make_masks(std::int64_t worker);
 
   WayParts parts_;
@@ -57,13 +57,13 @@ class GradientPass {
   std::int64_t masks_worker_ = -1;
   const std::size_t first_gradient_;  ///< the first node that writes to gradients
   std::int64_t runs_ = 0;
-  bool loaded_ = false;  ///< the one batch of data that stay in memory
+  bool loaded_ = false;  ///< the only batch of resident data is loaded
 };
 
-/// Why one rank cannot make the steps of all again with the same bits: ranks compute other
-/// gradients of the same batch, or one does when it repeats it. "" if they do not. `replayed`: bits
-/// are compared; else a rank may add in no fixed order. Leaves the undivided network as
-/// Trainer::initialise(). Collective.
+/// Why one rank cannot repeat the steps of all ranks with the same bits: ranks compute different
+/// gradients of the same batch, or a rank does so when it repeats a batch. "" if it can.
+/// `replayed`: bits will be compared; if not, a rank may add in any order. Leaves the undivided
+/// network as after Trainer::initialise(). Collective.
 std::string why_other_bits(const WayParts& parts, bool replayed);
 
 }  // namespace assay

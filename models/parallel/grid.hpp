@@ -1,6 +1,5 @@
 #pragma once
-// Groups of ranks that have a network together, and the ranks that have the same part of it in all
-// groups.
+// Groups of ranks that share a network, and, across groups, the ranks with the same part of it.
 
 #include <memory>
 #include <string>
@@ -12,8 +11,8 @@ namespace assay {
 
 class Grid {
  public:
-  /// Groups of `size` consecutive ranks, which divides their number. `all` must outlive it.
-  /// Collective.
+  /// Makes groups of `size` consecutive ranks; `size` must divide the number of ranks. `all` must
+  /// outlive the grid. Collective.
   Grid(Communicator& all, int size);
 
   Communicator& group() const { return group_ ? *group_ : all_; }
@@ -30,7 +29,7 @@ class Grid {
   std::unique_ptr<Communicator> group_, replicas_;
 };
 
-/// Why these ranks are no such groups; "" if they are. `part`: "stage".
+/// Why these ranks cannot form such groups; "" if they can. `part`: "stage".
 std::string why_no_grid(const Parallel& way, int ranks, const std::string& part);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// The batches of a step that has several passes.
+// The batches of a step with several passes.
 
 #include <cstdint>
 #include <memory>
@@ -10,11 +10,12 @@
 
 namespace assay {
 
-/// The samples of each micro-batch: batch M s + m of an epoch for step s. Data that stay in memory
-/// are M batches, as those of M ranks, so that no two micro-batches are alike.
+/// The samples of each micro-batch: micro-batch m of step s is batch M s + m of an epoch. Data that
+/// stay in memory are M batches, like those of M ranks, so that all micro-batches differ.
 class MicroBatches {
  public:
-  /// `passes`: of a step of all groups of ranks, M. Both references must outlive it.
+  /// `passes`: M, the passes of all groups of ranks in a step. Both references must outlive this
+  /// object.
   MicroBatches(const TrainingRun& run, Communicator& ranks, std::int64_t passes)
       : run_(run), ranks_(ranks), passes_(passes) {
     sources_.resize(is_resident(run.data.data) ? static_cast<std::size_t>(passes_) : 1);

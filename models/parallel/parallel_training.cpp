@@ -117,7 +117,7 @@ class ParallelTraining {
     result_.steps += range.count();
   }
 
-  /// Rank 0's: the last bit of a rate may depend on the processor.
+  /// Rank 0's rates, because the last bit of a rate may depend on the processor.
   std::vector<double> rates(std::int64_t first, std::int64_t count) {
     std::vector<double> all;
     for (std::int64_t step = first; step < first + count; ++step)

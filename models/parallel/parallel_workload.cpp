@@ -56,7 +56,7 @@ class ParallelWorkload final : public Workload {
   void begin_audit(Audit kind) override {
     audited_ = true;
     way_->prepare_judge();
-    if (kind == Audit::poisoned_outputs) way_->poison();  // else: each step has other samples
+    if (kind == Audit::poisoned_outputs) way_->poison();  // else each step has new samples anyway
   }
 
   Verification end_audit() override {
@@ -82,7 +82,7 @@ class ParallelWorkload final : public Workload {
     whole_->initialise();
     TrainerSettings settings = run_->trainer;
     settings.executor.chosen = list_choices_of_pass(whole_->executor());
-    Verification parity;  // by each rank alone; what follows is collective
+    Verification parity;  // each rank computes it alone; later calls are collective
     ParityLimits limits;
     limits.bytes /= ranks_here(ranks_);
     throw_on_all(ranks_, [&] { parity = compare_with_reference(settings, plugins_, limits); });
@@ -104,7 +104,7 @@ class ParallelWorkload final : public Workload {
     way_->gather();
     add(checks_.make("after timing"), verification);
     verification.outputs = verification.checked;
-    double refused = verification.passed ? 0 : 1;  // by any rank: what follows is collective
+    double refused = verification.passed ? 0 : 1;  // by any rank, since later calls are collective
     ranks_.allreduce_max(std::span(&refused, 1));
     metrics_ = way_->metrics();
     if (refused > 0 || run_->convergence.epochs == 0) return verification;
@@ -236,7 +236,7 @@ Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& training,
   auto run = std::make_unique<TrainingRun>(training);
   const MemoryUse memory(run->trainer.executor, plugins);
   TrainerSettings of_whole = run->trainer;
-  of_whole.sums_on_device = false;  // the ranks' own messages are of the host's memory
+  of_whole.sums_on_device = false;  // the ranks' own messages use memory of the host
   auto trainer = Trainer::make(of_whole, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
   auto& whole = std::get<std::unique_ptr<Trainer>>(trainer);

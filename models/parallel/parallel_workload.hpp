@@ -1,5 +1,5 @@
 #pragma once
-// Trainings whose ranks divide the work in another way than synchronous SGD, as workloads.
+// Workloads of trainings whose ranks divide the work differently from synchronous SGD.
 
 #include <memory>
 
@@ -7,9 +7,8 @@
 
 namespace assay {
 
-/// The workload of a training with run.parallel other than sync. Unsupported where the way does not
-/// fit the network, the transport or the other options. `plugins` and `ranks` must outlive it.
-/// Collective.
+/// The workload of a training whose run.parallel is not sync. Unsupported if the way does not fit
+/// the network, the transport or other options. `plugins` and `ranks` must outlive it. Collective.
 Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& run, Plugins& plugins,
                                                     Communicator& ranks);
 

@@ -13,7 +13,7 @@ std::int64_t pipeline_slots(PipelineSchedule schedule, int stage, int stages,
 
 std::vector<PipelineTask> pipeline_tasks(PipelineSchedule schedule, int stage, int stages,
                                          std::int64_t batches) {
-  // Before its first backward pass a stage makes as many forward passes as it has slots.
+  // Before its first backward pass, a stage makes one forward pass for each slot.
   const std::int64_t slots = pipeline_slots(schedule, stage, stages, batches);
   std::vector<PipelineTask> tasks;
   for (std::int64_t batch = 0; batch < batches + slots - 1; ++batch) {

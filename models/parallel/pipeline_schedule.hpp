@@ -17,24 +17,24 @@ struct PipelineTask {
   bool operator==(const PipelineTask&) const = default;
 };
 
-/// The tasks of a stage in a step of `batches` micro-batches. Backward passes follow in the order
-/// of the micro-batches, so that gradients are added as by plain accumulation.
+/// The tasks of a stage in a step of `batches` micro-batches. Backward passes are in the order of
+/// the micro-batches, so gradients are added in the same order as in plain accumulation.
 std::vector<PipelineTask> pipeline_tasks(PipelineSchedule schedule, int stage, int stages,
                                          std::int64_t batches);
-/// The micro-batches whose activations a stage keeps at the same time.
+/// The number of micro-batches whose activations a stage keeps at the same time.
 std::int64_t pipeline_slots(PipelineSchedule schedule, int stage, int stages, std::int64_t batches);
 
 /// Seconds of a stage for a micro-batch.
 struct StageCost {
   double forward = 0, backward = 0;
-  double message = 0;  ///< of an activation, or its gradient, from or to the stage before
+  double message = 0;  ///< an activation from the previous stage, or its gradient to it
 };
 
-/// Seconds of all passes of a step, from the first that begins to the last that ends. Messages
+/// Seconds from the beginning of a step's first pass to the end of its last one. Messages may
 /// arrive while their receiver computes.
 double pipeline_seconds(PipelineSchedule schedule, const std::vector<StageCost>& stages,
                         std::int64_t batches);
-/// The part of `seconds` for which stages do not compute, in the mean over the stages.
+/// The part of `seconds` in which stages do not compute, averaged over the stages.
 double pipeline_bubble(const std::vector<StageCost>& stages, std::int64_t batches, double seconds);
 
 }  // namespace assay

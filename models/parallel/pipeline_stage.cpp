@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int activation_tag = 2, gradient_tag = 3;
 constexpr std::size_t steps_of_row = 1 << 16;
 
-/// Values of a graph of which each slot has its own.
+/// The values that each slot has separately.
 std::set<ValueIndex> values_of_slot(const Stage& stage) {
   const Graph& graph = stage.graph;
   return {graph.images,        graph.labels,       graph.logits,    graph.losses,
@@ -104,7 +104,7 @@ Request PipelineStage::receive(const Slot& slot, ValueIndex value, int from, int
   return messages_.receive(buffer(slot, value), from, tag, slot.executor->device().stream());
 }
 
-/// Posts the receives of a micro-batch whose slot is free.
+/// Posts the receives of a micro-batch, if its slot is free.
 void PipelineStage::expect(std::int64_t pass) {
   if (pass >= passes_) return;
   Slot& slot = find_slot(pass);
@@ -112,7 +112,7 @@ void PipelineStage::expect(std::int64_t pass) {
   slot.output_gradient = receive(slot, stage_.output_gradient, ranks_.rank() + 1, gradient_tag);
 }
 
-/// Most transports move messages within their calls alone. Asking for one moves all of them.
+/// Most transports move messages only within their calls. A query about one message moves all.
 void PipelineStage::make_progress() {
   for (Slot& slot : slots_)
     for (Request* const request :
@@ -159,7 +159,7 @@ void PipelineStage::backward(std::int64_t pass) {
   messages_.wait(slot.output_gradient);
   const auto begun = Clock::now();
   run(slot, Phase::backward);
-  // The sum has the same memory in all slots.
+  // The sum is in the same memory in all slots.
   run(slots_.front(), Phase::accumulate);
   slot.executor->device().stream().wait();
   slot.input_gradient = send(slot, stage_.input_gradient, ranks_.rank() - 1, gradient_tag);
@@ -196,7 +196,7 @@ void PipelineStage::step(double rate, const Load& load_next) {
   seconds_.passes.push_back(all_);
 }
 
-/// The ranks agree on the passes that all have made, and on their seconds.
+/// The ranks also agree on the number of passes that all have made, and on their seconds.
 void PipelineStage::update(double rate) {
   update_.run(executor(), rate, replicas_.passes_of_all(),
               [this] { run(slots_.front(), Phase::update); });
@@ -212,7 +212,7 @@ double PipelineStage::bytes() const {
   return static_cast<double>(all);
 }
 
-/// Counts where the nodes run, in all slots.
+/// Counts the runs of the nodes in all slots.
 void PipelineStage::count_runs() {
   const std::vector<GraphNode>& nodes = stage_.graph.nodes;
   runs_.resize(nodes.size());
@@ -236,8 +236,8 @@ void PipelineStage::poison() {
   }
 }
 
-/// Half of a message and its answer, as long as an activation and its gradient: the median of some,
-/// one pair of stages after the other.
+/// Half the time of a message and its answer, which have the sizes of an activation and its
+/// gradient. Takes the median of several rounds, one pair of stages after the other.
 double PipelineStage::message_seconds() {
   constexpr int rounds = 9;
   const Slot& slot = slots_.front();

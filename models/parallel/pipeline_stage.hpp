@@ -19,18 +19,19 @@ namespace assay {
 
 /// Seconds of this stage in each step.
 struct StageSeconds {
-  std::vector<double> forward;   ///< of its forward passes, with the loading of samples
-  std::vector<double> backward;  ///< of its backward passes, with the sums of gradients
+  std::vector<double> forward;   ///< of its forward passes, including the loading of samples
+  std::vector<double> backward;  ///< of its backward passes, including the sums of gradients
   std::vector<double> passes;    ///< from the beginning to the end of the last pass of any stage
 };
 
-/// Each micro-batch in flight has a *slot*: memory of its own for activations, statistics and what
-/// crosses to the neighbours. Slots share parameters, gradients and the state of the optimizer.
+/// Each micro-batch in flight has a *slot*: its own memory for activations, statistics and the
+/// values exchanged with the neighbours. Slots share parameters, gradients and the state of the
+/// optimizer.
 class PipelineStage {
  public:
-  /// `settings`: of the whole network; `stage`: of this rank, of as many as its group has ranks.
-  /// `all`: the ranks of all groups. `messages`: connects the ranks of the group and carries
-  /// activations; needs no tags. All arguments must outlive it. Collective.
+  /// `settings`: of the whole network. `stage`: the stage of this rank; its group has one rank for
+  /// each stage. `all`: the ranks of all groups. `messages`: connects the ranks of the group and
+  /// carries activations; needs no tags. All arguments must outlive this object. Collective.
   static Result<std::unique_ptr<PipelineStage>> make(const Stage& stage,
                                                      const TrainerSettings& settings,
                                                      PipelineSchedule schedule, Plugins& plugins,
@@ -39,14 +40,14 @@ class PipelineStage {
 
   /// Initial parameters, statistics and loss scale, and an optimizer without history.
   void initialise();
-  /// `load`: the samples of a micro-batch, asked for in order, if reads_samples(). Collective.
+  /// `load`: returns the samples of a micro-batch; called in order, if reads_samples(). Collective.
   using Load = std::function<const Batch&(std::int64_t pass)>;
   void step(double rate, const Load& load);
   bool reads_samples() const;
 
   /// Fills activations and gradients with NaN.
   void poison();
-  /// Parameters, gradients and the state of the optimizer lie in its memory.
+  /// The executor whose memory contains parameters, gradients and the state of the optimizer.
   Executor& executor() { return *slots_.front().executor; }
   /// Bytes of all memory.
   double bytes() const;
@@ -61,7 +62,7 @@ class PipelineStage {
   /// FLOPs of the nodes of this stage that have run in the last step.
   double flops() const { return flops_; }
   const StageSeconds& seconds() const { return seconds_; }
-  /// Measured seconds of a message to or from the stage before. Collective.
+  /// Measured seconds of a message to or from the previous stage. Collective.
   double message_seconds();
 
  private:

@@ -81,7 +81,7 @@ class PipelineWay final : public ParallelWay {
       });
       const auto passes = static_cast<double>(stage_->whole_passes());
       done.flops += stage_->flops();
-      // Each stage has them; they count once.
+      // All stages process the same images, which count once.
       if (ranks_.rank() == 0) done.images += passes * static_cast<double>(settings_.batch);
       if (own().graph.losses == Graph::none) continue;
       done.losses += stage_->loss() * passes;
@@ -101,7 +101,7 @@ class PipelineWay final : public ParallelWay {
     whole.running_statistics() = all.running;
   }
 
-  /// Rank 0 compares; all stages give it their state.
+  /// Rank 0 compares, with the states of all stages.
   void judge(Verification& verification) override {
     kept_.after = read_state(stage_->executor(), stage_->running_statistics());
     kept_.scale_after = stage_->loss_scale();
@@ -214,7 +214,7 @@ class PipelineWay final : public ParallelWay {
   Communicator& ranks_;  ///< of this pipeline
   const std::vector<Stage> stages_;
   TrainerSettings settings_;
-  std::unique_ptr<Communicator> staged_;  ///< carries what is on a device; null: nothing is
+  std::unique_ptr<Communicator> staged_;  ///< carries values on a device; null: none are there
   std::unique_ptr<PipelineStage> stage_;
   std::optional<MicroBatches> batches_;
   std::optional<UndividedOracle> oracle_;
@@ -241,7 +241,8 @@ Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
         "one that was asked for early holds back the stage that it waits for. Leave "
         "--allreduce-transport out.",
         to_text(way))};
-  // A rounding to 16 bits that goes another way shows in all layers: no tolerance allows for it.
+  // If one rounding to 16 bits changes direction, all later layers change too much for any
+  // tolerance.
   const bool narrow = size_of(operand_type(parts.run.trainer.precision)) == 2;
   if (std::string why = why_other_bits(parts, narrow); !why.empty())
     return Unsupported{std::move(why)};

@@ -18,19 +18,20 @@ void compare_sums(std::vector<double> terms, const std::vector<double>& sums, Da
 /// Ranks that add a value of their networks.
 class RankSum {
  public:
-  /// `adding` connects the same ranks as `ranks`, and adds. Both must outlive it. `on_device`: it
-  /// reads the memory of networks on a GPU; otherwise their values are staged through the host's.
+  /// `adding` connects the same ranks as `ranks`, and adds. Both must outlive this object.
+  /// `on_device`: `adding` can read the memory of a GPU; otherwise values on a GPU are staged
+  /// through the host's memory.
   RankSum(Communicator& ranks, Communicator& adding, bool on_device = false)
       : ranks_(ranks), adding_(adding), on_device_(on_device) {}
   static Call call(const Executor& executor, ValueIndex value);
   /// Call it before run(), for networks of one device. UnsupportedCase if the ranks cannot add it.
   /// `what`: "of conv1 forward".
   void prepare(const Executor& executor, ValueIndex value, const std::string& what);
-  /// `found`: compares the sum with its terms. Collective.
+  /// `verification`: if set, the sum is compared with its terms. Collective.
   void run(const Executor& executor, ValueIndex value, const std::string& what = "",
            Verification* verification = nullptr) const;
   Communicator& ranks() const { return ranks_; }
-  /// The communicator that makes such a call, as far as it is known.
+  /// The communicator that adds.
   Communicator& adding() const { return staged_ ? *staged_ : adding_; }
 
  private:

@@ -77,7 +77,7 @@ class RecordCheck {
     }
     for (const ReadPart& part : record_.received) {
       if (!is_server(part.server)) return fmt::format("a server {} was read", part.server);
-      // The weights before the first update are on all ranks.
+      // All ranks have the weights before the first update without a message.
       const bool begun = part.version == claims_.versions.at(static_cast<std::size_t>(part.server));
       if (!begun && !sent.contains({part.server, part.worker, part.version}))
         return fmt::format(
@@ -133,8 +133,8 @@ class RecordCheck {
     return "";
   }
 
-  /// A worker reads weights with its own last gradient; with a bound, also with the gradients of
-  /// all workers up to the last step that it may not miss.
+  /// The weights that a worker reads must contain its own last gradient; with a bound, also the
+  /// gradients of all workers up to the step that the bound requires.
   std::string of_bound() {
     for (const auto& [read, version] : reads_) {
       const auto& [server, worker, step] = read;
@@ -156,7 +156,7 @@ class RecordCheck {
 
   const AsyncRecord& record_;
   const AsyncClaims& claims_;
-  std::map<std::int64_t, std::int64_t> steps_;  ///< by worker: how many
+  std::map<std::int64_t, std::int64_t> steps_;  ///< number of steps by worker
   std::map<OfStep, std::int64_t> ticket_;
   std::map<OfPart, std::int64_t> reads_, writes_;  ///< versions
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The record that servers and workers write of asynchronous steps, and the conditions that it must
+// The record of asynchronous steps that servers and workers write, and the conditions that it must
 // meet.
 
 #include <cstdint>
@@ -11,34 +11,33 @@
 
 namespace assay {
 
-/// A gradient that a server has applied, or skipped since it was not finite.
+/// A gradient that a server has applied, or skipped because it was not finite.
 struct AppliedGradient {
   std::int64_t server = 0, worker = 0;
   std::int64_t step = 0;     ///< of the worker, from 0
-  std::int64_t base = 0;     ///< version of the part that the gradient was made at
-  std::int64_t version = 0;  ///< that this update has made
+  std::int64_t base = 0;     ///< version of the part with which the gradient was computed
+  std::int64_t version = 0;  ///< version of the part after this update
   double rate = 0, scale = 1;
   std::int64_t finite = 1;
-  /// Versions that others have made since the gradient's own.
+  /// Number of other updates between the gradient's version and this update.
   std::int64_t staleness() const { return version - 1 - base; }
 };
 
-/// A version of a part that a server has sent to a worker, or that a worker's `step` has begun
-/// with.
+/// A version of a part that a server has sent to a worker, or with which a worker has begun `step`.
 struct ReadPart {
   std::int64_t server = 0, worker = 0, version = 0;
   std::uint64_t checksum = 0;
-  std::int64_t step = 0;  ///< of what a worker has received
+  std::int64_t step = 0;  ///< only for received versions
 };
 
-/// A step of a worker, and the number of its batch among those of all.
+/// A step of a worker, and the number of its batch among the batches of all workers.
 struct StepTicket {
   std::int64_t worker = 0, step = 0, ticket = 0;
 };
 
 /// The record of one call of ParallelWay::make().
 struct AsyncRecord {
-  bool sums_all = true;                  ///< version_sum() is of all bytes, not of some pages
+  bool sums_all = true;                  ///< version_sum() covers all bytes, not only some pages
   std::vector<AppliedGradient> applied;  ///< of each server in its order
   std::vector<ReadPart> sent, received;
   std::vector<StepTicket> taken;  ///< of each worker in its order
@@ -54,15 +53,15 @@ struct AsyncClaims {
   std::vector<double> rates;            ///< of each step of all workers
   std::optional<std::int64_t> bound{};  ///< of staleness, in steps
   std::int64_t tickets() const { return workers * static_cast<std::int64_t>(rates.size()); }
-  /// The rate of one of the gradients of a step.
+  /// The rate of each gradient of a step.
   double rate(std::int64_t ticket) const;
 };
 
-/// The first way in which a record is none of such steps; "" if it is one: each batch was taken
-/// once, each gradient applied once by each server, in the order of each worker's steps; versions
-/// increase by one; gradients were made at the weights that the worker had received, which are
-/// those that the server had sent, and which have all gradients that the bound asks for; rates are
-/// right.
+/// The first fault of a record; "" if there is none. Each batch must be taken once. Each server
+/// must apply each gradient once, in the order of each worker's steps. Versions must increase by
+/// one. Gradients must be computed with the weights that the worker had received. These must be the
+/// weights that the server had sent, and contain all gradients that the bound requires. Rates must
+/// be right.
 std::string fault_of_record(const AsyncRecord& record, const AsyncClaims& claims);
 
 /// Numbers of records for the row.
@@ -71,7 +70,7 @@ struct Staleness {
   double lost = 0;             ///< gradients that a server has skipped
   double updates = 0;          ///< of the servers' parts
   std::vector<double> steps;   ///< by worker
-  double lead = 0;  ///< most steps by which a worker was before another, as a server saw them
+  double lead = 0;  ///< largest lead of a worker over another in steps, as seen by a server
   void add(const AsyncRecord& record, const AsyncClaims& claims);
 };
 

@@ -18,13 +18,13 @@ using Bytes = std::vector<std::byte>;
 
 constexpr double rounding_of_sum = 1e-12;
 
-/// A server: its update, the gradients that it has applied, and the versions that are still read.
+/// A server: its update, the gradients that it has applied, and the versions that later steps need.
 struct ReplayedServer {
   std::unique_ptr<PartUpdate> update;
   std::vector<AppliedGradient> log;
   std::size_t next = 0;
   std::int64_t version = 0;
-  bool checked = false;                          ///< an update with its oracle
+  bool checked = false;                          ///< an update was compared with its oracle
   std::map<std::int64_t, std::int64_t> readers;  ///< by version: steps that still need it
   std::map<std::int64_t, Bytes> versions;
   std::map<std::int64_t, std::uint64_t> sent;  ///< checksums by version
@@ -74,7 +74,7 @@ class Replay {
   using OfStep = std::pair<std::int64_t, std::int64_t>;  // worker, step
   struct Gradient {
     Bytes all;
-    std::size_t uses = 0;  ///< by servers
+    std::size_t uses = 0;  ///< number of servers that have used it
   };
 
   void add_server(std::size_t s, Plugins& plugins) {
@@ -96,18 +96,18 @@ class Replay {
     return read_bytes(server.update->device(), server.update->state().front());
   }
 
-  /// Keeps the present version if a step reads it.
+  /// Keeps the current version if a step reads it.
   static void keep(ReplayedServer& server) {
     if (!server.readers.contains(server.version)) return;
     server.versions[server.version] = read_weights(server);
   }
 
-  /// True if the server's next update was made: its gradient is there, or all of its weights are.
+  /// Makes the server's next update if its gradient exists or can be computed. True if it was made.
   bool apply_next(ReplayedServer& server) {
     const AppliedGradient& next = server.log[server.next];
     Gradient* const gradient = compute_gradient({next.worker, next.step}, next.scale);
     if (gradient == nullptr) return false;
-    // One in the middle. Skipped ones leave nothing to compare.
+    // Checks one update in the middle. Skipped updates leave nothing to compare.
     const bool checked =
         !server.checked && server.next >= server.log.size() / 2 && next.finite != 0;
     server.checked = server.checked || checked;
@@ -157,7 +157,7 @@ class Replay {
                        gradient.step, gradient.worker, what);
   }
 
-  /// nullptr if a version that it was made at is not there yet.
+  /// nullptr if a version that the gradient needs does not exist yet.
   Gradient* compute_gradient(const OfStep& step, double scale) {
     if (const auto known = gradients_.find(step); known != gradients_.end()) return &known->second;
     const std::vector<ReadPart>& reads = reads_[step];
@@ -173,14 +173,15 @@ class Replay {
     }
     pass_.store();
     losses_ += pass_.run({input_.epoch, input_.first_batch + tickets_.at(step), step.first, scale});
-    // Each worker's in its order, since a server has applied its gradients so.
+    // The averages of each worker are in its order, because servers apply its gradients in this
+    // order.
     pass_.average_statistics(averages_.at(static_cast<std::size_t>(step.first)));
     Gradient& gradient = gradients_[step];
     gradient.all = read_bytes(whole_.device(), pass_.gradients());
     return &gradient;
   }
 
-  /// Compares the weights after the last update with those that the steps have left.
+  /// Compares the weights after the last update with those after the original steps.
   std::string difference(std::size_t s) const {
     const ReplayedServer& server = servers_[s];
     const std::size_t first = server.update->element(server.update->part().first);
@@ -205,8 +206,8 @@ class Replay {
     return fmt::format("a serial replay of the updates differs on server {}: {}", s, server.fault);
   }
 
-  /// Compares the tensors that the passes leave beside gradients with those that the steps have
-  /// left.
+  /// Compares the other results of the passes (averages and losses) with those of the original
+  /// steps.
   std::string difference_of_passes() const {
     for (std::size_t worker = 0; worker < averages_.size(); ++worker) {
       const std::vector<double>& averages = averages_[worker];
@@ -217,8 +218,8 @@ class Replay {
             "a serial replay of the steps leaves other moving averages of statistics on worker {}",
             worker);
     }
-    // The sums differ by rounding alone, since their order differs. One that is not finite is
-    // judged where it is reported.
+    // The two sums may differ only by rounding, since their order differs. A sum that is not finite
+    // is judged where it is reported.
     if (std::abs(losses_ - input_.losses) <= rounding_of_sum * std::abs(losses_) ||
         (!std::isfinite(losses_) && !std::isfinite(input_.losses)))
       return "";

@@ -26,8 +26,8 @@ void ReplicaSums::begin(std::vector<double>& running) {
   std::ranges::fill(running, 0);
 }
 
-/// A moving average is linear in what is averaged: that of all passes is the sum of the groups'
-/// averages, each reduced by the passes of the groups after it.
+/// A moving average is linear in the averaged values. So the average over all passes is the sum of
+/// the groups' averages, each reduced by the passes of later groups.
 void ReplicaSums::run(const Executor& executor, std::vector<double>& running) {
   Communicator* const ranks = grid_.replicas();
   if (ranks == nullptr) return;

@@ -1,5 +1,5 @@
 #pragma once
-// Sums over groups of ranks that have the same network and other samples: their gradients and
+// Sums over groups of ranks with the same network but different samples: their gradients and
 // statistics after the passes of a step.
 
 #include <cstdint>
@@ -13,27 +13,27 @@ namespace assay {
 
 class ReplicaSums {
  public:
-  /// `passes`: of a step of each group. `grid` must outlive it. It adds nothing if there is one
-  /// group.
+  /// `passes`: passes of a step in each group. `grid` must outlive this object. With a single
+  /// group, nothing is added.
   ReplicaSums(const Grid& grid, std::int64_t passes);
 
   /// UnsupportedCase if the ranks cannot add the gradients.
   void prepare(const Executor& executor) const;
-  /// The number of a pass of this group in the training, if the passes of the groups follow each
-  /// other.
+  /// The number of this group's pass in the training, counting the passes of the groups one after
+  /// the other.
   std::int64_t pass(std::int64_t step, std::int64_t pass) const {
     return (step * grid_.groups() + grid_.index()) * passes_ + pass;
   }
   std::int64_t passes_of_all() const { return grid_.groups() * passes_; }
-  /// Call it before the passes of a step, each of which is averaged into `running`.
+  /// Call it before the passes of a step. Each pass must be averaged into `running`.
   void begin(std::vector<double>& running);
-  /// Call it after them: `running` is then that of the passes of all groups, one after the other.
-  /// Collective.
+  /// Call it after the passes: `running` then includes the passes of all groups, one after the
+  /// other. Collective.
   void run(const Executor& executor, std::vector<double>& running);
-  /// True if the gradients are the sum of `own` of each group. Collective.
+  /// Checks that the gradients are the sum of `own` over the groups. Collective.
   void judge_gradients(const Executor& executor, const std::vector<double>& own,
                        Verification& verification) const;
-  /// True if all groups have equal weights and averages, up to `allowed` of their 2-norm.
+  /// Checks that all groups have equal weights and averages, up to `allowed` times their 2-norm.
   /// Collective.
   void judge_copies(const Executor& executor, const std::vector<double>& running, double allowed,
                     Verification& verification) const;

@@ -22,7 +22,7 @@ std::size_t update_node(const Graph& graph) {
 
 std::vector<WeightsPart> cut_weights(const Graph& graph, std::int64_t parts) {
   const std::int64_t all = graph.elements(graph.weights);
-  std::vector<std::int64_t> borders;  // of parameters, which lie in reverse order
+  std::vector<std::int64_t> borders;  // borders of parameters, which are in reverse order
   for (std::size_t i = graph.parameters.size(); i-- > 0;)
     borders.push_back(graph.parameters[i].offset);
   borders.push_back(all);
@@ -30,7 +30,7 @@ std::vector<WeightsPart> cut_weights(const Graph& graph, std::int64_t parts) {
   std::vector<WeightsPart> weights_parts;
   std::size_t at = 0;
   for (std::int64_t part = 1; part <= parts; ++part) {
-    // The nearest border to an equal share that leaves a parameter for each of the others.
+    // The border nearest to an equal share that leaves a parameter for each remaining part.
     const auto ideal =
         static_cast<double>(all) * static_cast<double>(part) / static_cast<double>(parts);
     const std::size_t last = borders.size() - 1 - static_cast<std::size_t>(parts - part);
@@ -77,11 +77,11 @@ Graph update_graph(const Graph& whole, const WeightsPart& part) {
 
 namespace {
 
-/// `to`: nullptr, or where the memory is copied on the way.
+/// `to`: destination of a copy that is made at the same time, or nullptr.
 template <bool copies>
 std::uint64_t checksum_memory(void* to, const void* data, std::size_t bytes) {
   constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;
-  constexpr std::size_t lanes = 8;  // so that no multiplication waits for the one before it
+  constexpr std::size_t lanes = 8;  // so that no multiplication waits for the previous one
   std::uint64_t sums[lanes] = {1, 2, 3, 4, 5, 6, 7, 8};
   const auto* const from = static_cast<const std::byte*>(data);
   auto* const copy = static_cast<std::byte*>(to);
@@ -146,7 +146,7 @@ std::uint64_t WeightsCopies::to_device(void* to, const void* from, std::size_t b
   if (on_host()) return version_sum(to, from, bytes, version, all);
   if (from != nullptr) device_.copy(to, from, bytes);
   if (all || from == nullptr) return sum_of_copy(to, bytes, version, all);
-  device_.stream().wait();  // its memory receives others
+  device_.stream().wait();  // the next message overwrites `from`
   return version_sum(const_cast<void*>(from), nullptr, bytes, version, all);
 }
 
@@ -163,7 +163,7 @@ Result<std::unique_ptr<PartUpdate>> PartUpdate::make(Trainer& whole, const Weigh
   settings.measured = false;
   settings.memory.clear();
   settings.chosen = {whole.executor().choice(update_node(whole.graph()))};
-  // Each rank has another part, and none.
+  // Each rank has a different part, or none, so these calls are not collective.
   const std::unique_ptr<Communicator> alone = serial_communicator();
   Executors all;
   for (const std::shared_ptr<void>& memory : gradients) {

@@ -21,13 +21,13 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t checked_nodes = 4;  ///< of the pass that judge() makes
-/// Largest loss scale of it: of gradients that overflow no result says whether it is right.
+constexpr std::size_t checked_nodes = 4;  ///< in the pass of judge()
+/// Largest loss scale of this pass: if gradients overflow, no result proves anything.
 constexpr double scale_of_check = 8;
-/// Gradients of parts whose records are kept until they are compared: about 30 MB.
+/// Largest number of gradients of parts in records that are not compared yet: about 30 MB.
 constexpr std::int64_t most_entries = 200000;
 constexpr double rounding_of_mean = 1e-12;
-constexpr std::size_t told_staleness = 8;  ///< more is one class of the histogram
+constexpr std::size_t told_staleness = 8;  ///< larger ones share one class of the histogram
 
 std::string why_not_servers(const WayParts& parts) {
   const TrainingRun& run = parts.run;
@@ -51,7 +51,7 @@ std::string why_not_servers(const WayParts& parts) {
   return "";
 }
 
-/// The sums are in the memory of the undivided network.
+/// The part's gradients in the memory of the undivided network.
 std::shared_ptr<void> gradient_memory(Trainer& whole, const WeightsPart& part) {
   const ValueIndex value = whole.graph().batch_gradients;
   const std::shared_ptr<void> all = whole.executor().memory(value);
@@ -82,7 +82,7 @@ Result<std::unique_ptr<ParallelWay>> ServersWay::make(const WayParts& parts) {
     if (server < 0) return Update();
     const WeightsPart& part = roles.parts[static_cast<std::size_t>(server)];
     PartUpdate::Gradients gradients(static_cast<std::size_t>(roles.workers));
-    if (rank < roles.workers)  // where its own pass makes it
+    if (rank < roles.workers)  // in the place where its own pass computes it
       gradients[static_cast<std::size_t>(rank)] = gradient_memory(parts.whole, part);
     return PartUpdate::make(parts.whole, part, parts.plugins, gradients);
   });
@@ -140,7 +140,7 @@ StepTotals ServersWay::make(const StepRange& steps) {
   if (worker_) worker_->finish();
   if (server_) server_->finish();
   version_ += round.claims.tickets();
-  if (roles_.bound) {  // the last answer of each server has the gradients of all workers
+  if (roles_.bound) {  // each server's last answer contains the gradients of all workers
     worker_->take_last();
     pass_.store();
   } else {
@@ -162,7 +162,7 @@ StepTotals ServersWay::make(const StepRange& steps) {
 
 void ServersWay::progress() {
   if (server_) server_->serve();
-  std::this_thread::yield();  // to a rank on the same processor, which is waited for
+  std::this_thread::yield();  // this rank may wait for a rank on the same processor
 }
 
 /// The steps of this rank.
@@ -193,7 +193,7 @@ void ServersWay::work(const Round& round, StepTotals& steps) {
     ++steps.batches;
     pass_.average_statistics(parts_.whole.running_statistics());
     worker_->send(head);
-    calls.after_node();  // others may wait for the answer to this gradient
+    calls.after_node();  // other ranks may wait for an answer that this gradient allows
   }
   while (!worker_->has_all_answers()) progress();
   judge_scale();
@@ -250,7 +250,7 @@ void ServersWay::prepare_judge() {
   }
 }
 
-/// Rank 0 has it; other ranks have none. Collective.
+/// The states of all parts on rank 0; nothing on other ranks. Collective.
 std::vector<PartState> ServersWay::gather_states() {
   const Graph& graph = parts_.whole.graph();
   const DataType type = graph.value(graph.weights).type;
@@ -273,7 +273,7 @@ std::vector<PartState> ServersWay::gather_states() {
   return all;
 }
 
-/// Ranks have seen other samples: all take the mean of the workers' averages.
+/// Each worker has seen different samples, so all ranks use the mean of the workers' averages.
 void ServersWay::gather() {
   check_records();
   const std::vector<std::byte> weights = read_bytes(parts_.whole.device(), pass_.weights());
@@ -296,22 +296,22 @@ void ServersWay::gather() {
     if (fault_.empty() &&
         !(std::abs(running[i] * roles_.workers - sums[i]) <= rounding_of_mean * sizes[i]))
       fault_ = "the moving averages of statistics are not the mean of the workers'";
-  // No judge() need follow.
+  // Thrown here, because judge() may not follow.
   if (const std::string why = fault_of_any(fault_, parts_.ranks); !why.empty())
     throw WrongResult(why);
-  // Passes have written the scales of their own.
+  // Passes have overwritten the loss scale.
   Trainer& whole = parts_.whole;
   whole.device().fill(whole.executor().tensor(whole.graph().loss_scale),
                       whole.loss_scale().scale());
 }
 
-/// Gathers and compares the records of all rounds that were made since the last call.
+/// Gathers and judges the records of all rounds since the last call.
 void ServersWay::check_records() {
   for (Round& round : unchecked_) {
     const AsyncRecord all = AsyncRecord::gather_all(round.record, parts_.ranks);
     if (fault_.empty()) fault_ = fault_of_record(all, round.claims);
     if (!fault_.empty()) continue;
-    staleness_.add(all, round.claims);  // which trusts its numbers
+    staleness_.add(all, round.claims);  // it trusts the numbers of the record
     for (const AppliedGradient& gradient : all.applied)
       updates_.at(static_cast<std::size_t>(gradient.server)) += gradient.finite;
   }
@@ -335,7 +335,7 @@ void ServersWay::judge(Verification& verification) {
   const std::vector<std::uint64_t> averages =
       gather_all(checksum(running.data(), running.size() * sizeof(double)));
   const std::vector<std::uint64_t> states = gather_all(update_ ? update_->state_sum() : 0);
-  double faulty = fault_.empty() ? 0 : 1;  // a record with faults may name what is not there
+  double faulty = fault_.empty() ? 0 : 1;  // a faulty record may name things that do not exist
   parts_.ranks.allreduce_max(std::span(&faulty, 1));
   throw_on_all(parts_.ranks, [&] {
     if (faulty == 0 && parts_.ranks.rank() == 0) replay(averages, states, verification);

@@ -1,5 +1,5 @@
 #pragma once
-// Data-parallel training without a sum over the ranks: servers apply each gradient as it comes
+// Data-parallel training without a sum over the ranks: servers apply each gradient when it arrives
 // (stale:S, async, server:K).
 
 #include "models/parallel/async_exchange.hpp"
@@ -27,7 +27,7 @@ class ServersWay final : public ParallelWay {
   struct Round {
     StepRange steps;
     AsyncClaims claims;
-    AsyncRecord record;  ///< of this rank; of all, once it is judged
+    AsyncRecord record;  ///< of this rank; of all ranks after it is gathered
     StepTotals done;     ///< of this rank
   };
 
@@ -41,7 +41,7 @@ class ServersWay final : public ParallelWay {
   std::vector<PartState> gather_states();
   /// The moving averages of a worker, on all ranks.
   std::vector<double> broadcast_averages(int worker);
-  /// A checksum of each rank.
+  /// The checksums `own` of all ranks.
   std::vector<std::uint64_t> gather_all(std::uint64_t own) const;
   void check_records();
   void replay(const std::vector<std::uint64_t>& averages, const std::vector<std::uint64_t>& states,
@@ -58,11 +58,11 @@ class ServersWay final : public ParallelWay {
   const std::optional<StepClaims> claims_;  ///< of the case
   LossScale scale_;
   std::int64_t version_ = 0;                   ///< of all parts, between rounds
-  std::vector<Round> unchecked_;               ///< whose records were not compared yet
+  std::vector<Round> unchecked_;               ///< rounds whose records were not compared yet
   std::int64_t entries_ = 0;                   ///< gradients of parts in their records
-  std::optional<Round> judged_;                ///< the last round, if it is to be judged
+  std::optional<Round> judged_;                ///< the last round, if it will be judged
   std::vector<PartState> begun_;               ///< of the judged round, on rank 0
-  std::vector<std::vector<double>> averages_;  ///< by worker, at its begin, on rank 0
+  std::vector<std::vector<double>> averages_;  ///< by worker, at the round's begin, on rank 0
   std::vector<std::int64_t> updates_;          ///< by server, as the records say
   std::string fault_;                          ///< of records, or of this rank's state
   Staleness staleness_;

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// A builder that has all layers.
+/// Adds all layers to a builder.
 void add_layers(GraphBuilder& builder, const Network& network, const Learning& learning,
                 int ranks) {
   const Graph pass = gradient_graph(network, 1, Precision::fp32, learning);

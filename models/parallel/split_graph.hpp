@@ -9,8 +9,9 @@
 
 namespace assay {
 
-/// The part of one of `ranks` ranks of a pass, or of a step (with update): list_divided_layers()
-/// are divided. Nodes and parameters are those of the undivided network, in the same order.
+/// The part of one of `ranks` ranks in a pass, or in a step (with update). list_divided_layers()
+/// names the divided layers. Nodes and parameters correspond to those of the undivided network, in
+/// the same order.
 Graph split_pass(const Network& network, std::int64_t batch, Precision precision,
                  const Learning& learning, int ranks);
 Graph split_step(const Network& network, std::int64_t batch, Precision precision,
@@ -19,16 +20,17 @@ Graph split_step(const Network& network, std::int64_t batch, Precision precision
 /// FLOPs of a pass.
 struct SplitFlops {
   double all = 0;      ///< of the undivided network
-  double divided = 0;  ///< there, of the nodes that ranks divide
+  double divided = 0;  ///< of the nodes in it that ranks divide
   double of_rank = 0;  ///< of a rank's part of the network
 };
 SplitFlops split_flops(const Graph& whole, const Graph& part);
 
-/// Copies the parameters and statistics of rank `rank` between an undivided network's value and its
-/// own: its features or inputs of weights, its elements of biases, or all of what every rank has.
+/// Copies the parameters and statistics of rank `rank` between values of an undivided network and
+/// its own values: some features or inputs of divided weights, some elements of divided biases, and
+/// all other parameters.
 class PartsOfParameters {
  public:
-  /// `filters_last`: memory has the inputs of a filter's point side by side
+  /// `filters_last`: the inputs of one point of a filter are adjacent in memory
   /// (Executor::filters_last()).
   PartsOfParameters(const Graph& whole, const Graph& part, int rank, bool filters_last = false);
   /// `size`: bytes of an element.
@@ -36,12 +38,12 @@ class PartsOfParameters {
             std::size_t size) const;
   void place(const std::vector<std::byte>& part, std::vector<std::byte>& whole,
              std::size_t size) const;
-  /// The same of means and variances.
+  /// The same for means and variances.
   void take_statistics(const std::vector<double>& whole, std::vector<double>& part) const;
   void place_statistics(const std::vector<double>& part, std::vector<double>& whole) const;
 
  private:
-  /// Rows of one parameter, which lie apart in the whole one.
+  /// Rows of one parameter, at equal distances in the whole parameter.
   struct Block {
     std::int64_t whole = 0, part = 0, rows = 0, columns = 0, whole_columns = 0;
   };

@@ -29,7 +29,7 @@ SplitNetwork::SplitNetwork(const Graph& graph, const ExecutorSettings& settings,
   for (const GraphNode& node : graph.nodes)
     if (node.summed != Graph::none) sum_.prepare(*executor_, node.summed, "of " + node.text());
   seconds_.before.reserve(static_cast<std::size_t>(sums()));
-  if (graph.gradients != Graph::none) {  // and what lies between parameters
+  if (graph.gradients != Graph::none) {  // also the gaps between parameters
     executor_->clear(graph.gradients);
     executor_->clear(graph.batch_gradients);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// One rank's part of a network whose layers are divided: its nodes, and their sums over the ranks.
+// One rank's part of a network with divided layers: its nodes, and their sums over the ranks.
 
 #include <chrono>
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace assay {
 
-/// The checks of a pass: nodes that are compared with their oracles; sums are all compared.
+/// The checks of a pass: the nodes that are compared with their oracles. All sums are compared.
 struct SplitCheck {
   std::set<std::size_t> nodes{};
   std::uint64_t seed = 1;
   Verification verification{};
 };
 
-/// Seconds of the sums of a step, and of what a rank computes before each of them.
+/// Seconds of the sums of a step, and of the computation before each sum.
 struct SplitSeconds {
   double sums = 0;
   std::vector<double> before{};
@@ -29,9 +29,9 @@ struct SplitSeconds {
 
 class SplitNetwork {
  public:
-  /// Its graph is the same on all ranks. UnsupportedCase if no backend computes a node, or if the
-  /// ranks cannot add a value. `adding` connects the same ranks and adds, `on_device` as in
-  /// RankSum; all arguments but `graph` must outlive it. Collective.
+  /// `graph` is the same on all ranks. UnsupportedCase if no backend computes a node, or if the
+  /// ranks cannot add a value. `adding` connects the same ranks and adds; `on_device`: see RankSum.
+  /// All arguments except `graph` must outlive this object. Collective.
   SplitNetwork(const Graph& graph, const ExecutorSettings& settings, Plugins& plugins,
                Communicator& ranks, Communicator& adding, bool on_device = false);
 
@@ -44,13 +44,14 @@ class SplitNetwork {
   void begin_step();
   /// Since begin_step().
   const SplitSeconds& seconds() const { return seconds_; }
-  /// The way in which values are added, as far as it is known.
+  /// How values are added, as far as known.
   Execution sum_execution() const;
-  /// Values, and their bytes, that a pass adds.
+  /// Number of values that a pass adds over the ranks, and their bytes.
   std::ptrdiff_t sums() const;
   double summed_bytes() const;
-  /// Seconds of the sums of some passes on this rank, one pass after the other: each within its
-  /// pass, whose memory is in the caches then, but begun on all ranks at once. Collective.
+  /// Seconds of the sums of some passes on this rank, one pass after the other. Each sum is
+  /// measured within its pass, so that the caches contain the memory of the pass, but begins on all
+  /// ranks at the same time. Collective.
   std::vector<double> measure_sums();
 
  private:

@@ -72,7 +72,7 @@ void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, C
   ExecutorSettings executor_settings;
   executor_settings.backends = {"blas", "native", "onednn", "reference"};
   if (network.filters)
-    executor_settings.backends = {"reference"};  // alone has convolutions in fp64
+    executor_settings.backends = {"reference"};  // the only backend with convolutions in fp64
   executor_settings.threads = settings.executor.threads;
   std::unique_ptr<Executor> whole;
   throw_on_all(ranks,
@@ -108,7 +108,7 @@ void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, C
                       "of the undivided {}",
                       parameter.name, relative, network.descriptor));
   }
-  // Statistics of the parts, at their places.
+  // The statistics of the parts, put in their places in the whole.
   const std::vector<double> statistics = read_values(*whole, pass.batch_statistics);
   std::vector<double> own_statistics = read_values(split.executor(), graph.batch_statistics),
                       expected_statistics = own_statistics;

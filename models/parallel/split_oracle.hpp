@@ -1,5 +1,5 @@
 #pragma once
-// Compares a network whose layers are divided among ranks with the undivided one.
+// Compares a network with divided layers with the undivided network.
 
 #include "core/measure/workload.hpp"
 #include "models/network/trainer.hpp"
@@ -11,8 +11,8 @@ namespace assay {
 /// ranks.
 Network make_compared_form(const TrainerSettings& settings, int ranks);
 
-/// A pass of the divided layers and of the undivided ones, both in fp64, from equal parameters and
-/// samples: compares the losses and each rank's parts of all gradients. Collective.
+/// Makes a pass with divided layers and one with undivided layers, both in fp64, from equal
+/// parameters and samples. Compares the losses and each rank's parts of all gradients. Collective.
 void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, Communicator& ranks,
                             Verification& verification);
 

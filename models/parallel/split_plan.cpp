@@ -26,7 +26,7 @@ struct Flow {
 Flow find_flow(const GraphNode& node) {
   Flow flow;
   const bool of_matrices = node.problem->kind() == "gemm", sums = node.problem->kind() == "sum";
-  // A transposed convolution is a backward pass by data.
+  // A transposed convolution has the tensors of a bwd_data.
   for (const auto& [name, value] : node.tensors) {
     if (name == "dst" || name == "diff_src" || name == "c")
       flow.output = value;
@@ -37,7 +37,8 @@ Flow find_flow(const GraphNode& node) {
   return flow;
 }
 
-/// Values that are divided together, the products that make them, and those that read them.
+/// A set of values that must be divided together: the products that make them, and those that read
+/// them.
 struct Group {
   std::set<std::string> makers, readers;
   bool fits = true;
@@ -77,7 +78,7 @@ class Planner {
   }
 
  private:
-  /// All values that have to be divided with `first`.
+  /// The group of all values that must be divided together with `first`.
   Group find_group(ValueIndex first) const {
     Group group;
     std::set<ValueIndex> seen;

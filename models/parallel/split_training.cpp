@@ -18,8 +18,8 @@ Graph make_graph(const WayParts& parts) {
                     {settings.seed, 0});
 }
 
-/// The backend of each node of the undivided network, for the part of it; its algorithm may not
-/// fit.
+/// For each node of the part, the backend of the undivided network, but not its algorithm, which
+/// may not fit the part.
 ExecutorSettings make_settings(const WayParts& parts) {
   ExecutorSettings executor_settings = parts.run.trainer.executor;
   executor_settings.measured = false;
@@ -109,7 +109,7 @@ void SplitTraining::count(double loss, StepTotals& steps) {
     const std::int64_t runs = network_.executor().runs(i) - runs_[i];
     runs_[i] += runs;
     if (nodes[i].phase != Phase::update) passes = std::min(passes, runs);
-    if (nodes[i].phase == Phase::update && runs == 0) passes = 0;  // nothing was learnt
+    if (nodes[i].phase == Phase::update && runs == 0) passes = 0;  // the update did not run
     const double flops = nodes[i].problem->flops();
     if (first || flops < whole[i].problem->flops())
       steps.flops += static_cast<double>(runs) * flops;

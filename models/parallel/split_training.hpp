@@ -22,7 +22,7 @@ struct SplitState {
 
 class SplitTraining {
  public:
-  /// Both references must outlive it. UnsupportedCase as SplitNetwork's. Collective.
+  /// Both references must outlive this object. UnsupportedCase as from SplitNetwork. Collective.
   SplitTraining(const WayParts& parts, const Grid& grid);
 
   /// Begins with the weights and statistics of the undivided network.
@@ -30,14 +30,14 @@ class SplitTraining {
   struct Step {
     std::int64_t epoch = 0, step = 0;
     double rate = 0;
-    bool judged = false;  ///< keeps the checksums of its samples
+    bool judged = false;  ///< store the checksums of its samples
   };
   /// The mean loss of this group's passes. `check`: of one of them, and of the update. Collective.
   double make(const Step& step, SplitCheck* check = nullptr);
-  /// Adds what the last step has done, where it is done. Layers that all ranks of a group have
-  /// count once. Collective.
+  /// Adds the work of the last step, on the rank that did it. Layers that all ranks of a group
+  /// compute count once. Collective.
   void count(double loss, StepTotals& steps);
-  /// The runs until now are not counted.
+  /// Earlier runs will not be counted.
   void forget_runs();
 
   SplitState state() const;
@@ -45,13 +45,13 @@ class SplitTraining {
   /// The parameters, gradients and moments of this group in the order of the undivided network.
   /// Collective.
   StageState gather(const StageState& own) const;
-  /// The samples of a pass of a step of all groups, as MicroBatches::at.
+  /// The samples of a pass of a step, as from MicroBatches::at(); passes are those of all groups.
   const Batch& batch(const Step& step, std::int64_t pass) {
     return batches_.at(step.epoch, step.step, pass);
   }
   std::string fault() const { return batches_.fault(); }
   static std::uint64_t checksum_samples(const Batch& batch);
-  /// Sums of the samples of each pass of this group in the last judged step.
+  /// Checksums of the samples of each pass of this group in the last judged step.
   const std::vector<std::uint64_t>& sample_sums() const { return sample_sums_; }
 
   SplitNetwork& network() { return network_; }

@@ -67,8 +67,8 @@ class SplitWay final : public ParallelWay {
     parts_.whole.running_statistics() = all.running;
   }
 
-  /// Compares the last step with that of the undivided network, makes it again, with checks, and
-  /// compares what it has left.
+  /// Compares the last step with that of the undivided network. Then repeats it with checks, and
+  /// compares the results.
   void judge(Verification& verification) override {
     if (!std::exchange(compared_, true))
       compare_with_undivided(parts_.run.trainer, parts_.plugins, grid_.group(), verification);
@@ -76,7 +76,7 @@ class SplitWay final : public ParallelWay {
     compare_step(after, verification);
     judge_copies(verification);
     verification.fail(training_.fault());
-    if (after.scale.skipped > before_.scale.skipped) return;  // nothing finite is left of it
+    if (after.scale.skipped > before_.scale.skipped) return;  // the step has left nothing finite
     make_again(nodes_of_split_check, verification);
     const StageState checked = training_.state().values;
     std::vector<Trainer::Difference> differences = compare(after.values, checked, verification);
@@ -98,7 +98,8 @@ class SplitWay final : public ParallelWay {
           largest.what, largest.relative));
   }
 
-  /// Right after the steps, so that a change of the machine's speed is in all numbers alike.
+  /// Measures right after the steps, so that a change of the machine's speed affects all numbers
+  /// equally.
   std::map<std::string, Metric> metrics() override {
     SplitNetwork& network = training_.network();
     const std::vector<double> alone_s = network.measure_sums();
@@ -137,7 +138,7 @@ class SplitWay final : public ParallelWay {
  private:
   const Graph& graph() const { return training_.network().graph(); }
 
-  /// Rank 0 compares; the ranks of its group give it their parts. Collective.
+  /// Rank 0 compares, with the parts of the ranks of its group. Collective.
   void compare_step(const SplitState& after, Verification& verification) {
     Communicator& ranks = parts_.ranks;
     const auto samples = all_lists(training_.sample_sums(), ranks);
@@ -168,7 +169,8 @@ class SplitWay final : public ParallelWay {
     });
   }
 
-  /// True if each rank had the samples of its group's passes; `sums`: of those of all groups.
+  /// Checks that each rank had the samples of its group's passes. `sums`: checksums of the passes
+  /// of all groups.
   void compare_samples(const std::vector<std::vector<std::uint64_t>>& of_ranks,
                        const std::vector<std::uint64_t>& sums, Verification& verification) const {
     const auto passes = std::ssize(sums) / grid_.groups();
@@ -181,7 +183,7 @@ class SplitWay final : public ParallelWay {
     }
   }
 
-  /// Makes the judged step from the state before it, and checks `nodes` random operations.
+  /// Repeats the judged step from the state before it, and checks `nodes` random operations.
   void make_again(std::size_t nodes, Verification& verification) {
     training_.restore(before_);
     training_.network().executor().poison();
@@ -195,7 +197,7 @@ class SplitWay final : public ParallelWay {
                                          verification);
   }
 
-  /// All products whose sums are those of all ranks, some other nodes, and the update.
+  /// Selects all nodes whose results are summed over the ranks, some other nodes, and the update.
   SplitCheck random_nodes(std::size_t nodes) {
     SplitCheck check;
     check.seed = parts_.run.trainer.seed + ++checks_ * 65537;
@@ -215,7 +217,7 @@ class SplitWay final : public ParallelWay {
     return values;
   }
 
-  /// Two states after the same step: gradients, moments, and how far the weights have moved.
+  /// Compares two states after the same step: gradients, moments, and the changes of the weights.
   std::vector<Trainer::Difference> compare(const StageState& is, const StageState& should,
                                            Verification& verification) const {
     std::vector<Trainer::Difference> all;
@@ -229,7 +231,7 @@ class SplitWay final : public ParallelWay {
       for (const Parameter& parameter : graph.parameters) {
         std::vector<double> own = numbers(is, i, parameter), other = numbers(should, i, parameter);
         verification.checked += parameter.elements();
-        double rounding = 0;  // beside the 2-norm of the step
+        double rounding = 0;  // relative to the 2-norm of the step
         if (value == graph.weights) {
           const std::vector<double> before = numbers(before_.values, i, parameter);
           double weights = 0, steps = 0;
@@ -248,7 +250,7 @@ class SplitWay final : public ParallelWay {
     return all;
   }
 
-  /// Parameters that all ranks have stay alike. Collective.
+  /// Checks that parameters that all ranks have are still equal. Collective.
   void judge_copies(Verification& verification) {
     const Graph &graph = training_.network().graph(), &whole = parts_.whole.graph();
     const std::vector<double> all = read_values(training_.network().executor(), graph.weights);
@@ -277,13 +279,13 @@ class SplitWay final : public ParallelWay {
   std::optional<UndividedOracle> oracle_;
   double last_loss_ = 0;   ///< of the last step
   bool compared_ = false;  ///< with the undivided network
-  double spread_ = 0;      ///< the largest difference between equal steps, where they differ
+  double spread_ = 0;      ///< the largest difference between equal steps; 0: none
   SplitState before_;      ///< the judged step
   SplitTraining::Step judged_;
   std::uint64_t checks_ = 0;
 };
 
-/// Why a training cannot be divided so; "" if it can.
+/// Why a training cannot be divided in this way; "" if it can.
 std::string why_not_divided(const WayParts& parts) {
   const TrainerSettings& settings = parts.run.trainer;
   const std::string way = "--parallel " + to_text(parts.run.parallel);

@@ -14,13 +14,13 @@
 namespace assay {
 namespace {
 
-/// True if every rank can have the value by itself: samples, labels, constants and the numbers of a
+/// True if each rank provides the value itself: samples, labels, constants and the numbers of a
 /// step.
 bool is_of_every_stage(const Graph& graph, ValueIndex value) {
   return graph.value(value).storage == Storage::persistent && value != graph.logits;
 }
 
-/// The nodes that touch a value, and what the places between nodes say about it.
+/// The nodes that use each value, and the possible cuts between nodes that follow from them.
 class Crossings {
  public:
   explicit Crossings(const Graph& graph) : graph_(graph) {
@@ -42,7 +42,7 @@ class Crossings {
 
   const std::vector<std::size_t>& forward() const { return forward_; }
 
-  /// The place after the forward node `node`, if one activation crosses it.
+  /// The cut after the forward node `node`, if only one activation crosses it.
   std::optional<StageCut> after(std::size_t node) const {
     StageCut cut;
     cut.forward = node;
@@ -65,14 +65,14 @@ class Crossings {
   }
 
  private:
-  /// A gradient of a parameter belongs to where its parameter does.
+  /// The parameter, if `value` is its gradient (both belong to the same stage); else `value`.
   ValueIndex owner_value(ValueIndex value) const {
     const auto parameter = value_of_gradient_.find(value);
     return parameter == value_of_gradient_.end() ? value : parameter->second;
   }
 
-  /// True if a node of the backward pass has to be behind the place, and if one has to be before
-  /// it.
+  /// First: the backward node must be in the stages behind the cut. Second: it must be in those
+  /// before the cut.
   std::pair<bool, bool> sides(const GraphNode& node, const StageCut& cut) const {
     const auto layer = layer_.find(node.layer);
     bool behind = layer != layer_.end() && node.phase == Phase::backward &&
@@ -88,7 +88,7 @@ class Crossings {
     return {behind, before};
   }
 
-  /// Cuts the backward pass as early as one gradient alone crosses the place.
+  /// Cuts the backward pass at the earliest point where only one gradient crosses.
   bool cut_back(StageCut& cut) const {
     std::optional<std::size_t> first_before, last_behind;
     for (const std::size_t i : backward_) {
@@ -115,9 +115,9 @@ class Crossings {
 
   const Graph& graph_;
   std::vector<std::size_t> forward_, backward_;
-  std::map<std::string, std::size_t> layer_;  ///< its last forward node
+  std::map<std::string, std::size_t> layer_;  ///< last forward node of each layer
   std::map<ValueIndex, ValueIndex> value_of_gradient_;
-  /// The nodes that touch a value first (they write it) and last.
+  /// The first node that uses a value (it writes the value) and the last one.
   std::map<ValueIndex, std::size_t> first_, last_, last_forward_;
 };
 
@@ -141,8 +141,8 @@ class PartOfGraph {
     return index_[value] = part_.values.size() - 1;
   }
 
-  /// A loss also makes the gradient of its bias. It is a part of the backward pass here, since
-  /// micro-batches in flight share the memory of gradients.
+  /// A loss node also computes the gradient of its bias. Here it belongs to the backward pass,
+  /// because micro-batches in flight share the memory of gradients.
   void add(const GraphNode& node) {
     GraphNode copy = node;
     for (auto& [name, value] : copy.tensors) {
@@ -153,7 +153,8 @@ class PartOfGraph {
     part_.nodes.push_back(std::move(copy));
   }
 
-  /// Call it after the last node. Memory that messages fill is not the arena's.
+  /// Call it after the last node. A value that messages fill gets its own memory, outside the
+  /// arena.
   ValueIndex crossing(ValueIndex value) {
     if (value == Graph::none) return value;
     const ValueIndex own = copied(value);
@@ -180,7 +181,7 @@ class PartOfGraph {
   }
 
  private:
-  /// The normalizations whose means its nodes touch, side by side.
+  /// Adds the normalizations whose means the part's nodes use, one after the other.
   std::int64_t add_statistics() {
     std::int64_t end = 0;
     for (const Statistics& all : whole_.statistics) {
@@ -212,7 +213,7 @@ class PartOfGraph {
   const Graph& whole_;
   Graph part_;
   std::map<ValueIndex, ValueIndex> index_;
-  bool makes_gradients_ = false;  ///< a node that was added
+  bool makes_gradients_ = false;  ///< an added node makes gradients
 };
 
 /// Bytes of activations and statistics that a forward node writes and a backward node reads.
@@ -253,7 +254,7 @@ Result<std::vector<StageCut>> balance_cuts(const Graph& pass, int stages) {
   all.parameters = pass.parameters.size();
   ends.push_back(all);
   constexpr double never = std::numeric_limits<double>::infinity();
-  // The most FLOPs of a stage, by number of stages and the place where the last of them ends.
+  // The largest FLOPs of a stage, by number of stages and the place where the last one ends.
   std::vector<std::vector<double>> most(static_cast<std::size_t>(stages),
                                         std::vector<double>(ends.size(), never));
   std::vector<std::vector<std::size_t>> before(most.size(), std::vector<std::size_t>(ends.size()));

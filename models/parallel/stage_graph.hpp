@@ -1,6 +1,6 @@
 #pragma once
-// Cuts the graph of a network into stages, each a graph of its own with a part of the parameters.
-// It knows no network and no kind of layer: only which nodes touch which values.
+// Cuts the graph of a network into stages; each is a graph with a part of the parameters. It needs
+// no knowledge of networks and layers, except which nodes use which values.
 
 #include <cstddef>
 #include <vector>
@@ -10,31 +10,32 @@
 
 namespace assay {
 
-/// A place between two forward nodes that one activation crosses, and back its gradient alone.
+/// A place between two forward nodes that only one activation crosses, and only its gradient in the
+/// backward pass.
 struct StageCut {
-  std::size_t forward = 0;   ///< the last forward node before it
-  std::size_t backward = 0;  ///< the last node of the backward pass behind it
+  std::size_t forward = 0;   ///< the last forward node before the place
+  std::size_t backward = 0;  ///< the last backward node of the stages behind the place
   ValueIndex activation = Graph::none, gradient = Graph::none;
-  double flops = 0;            ///< of all nodes before it, in both passes
-  std::size_t parameters = 0;  ///< number of those before it
+  double flops = 0;            ///< of all nodes before the place, in both passes
+  std::size_t parameters = 0;  ///< number of parameters before the place
 };
 
-/// All places of a graph of one forward and one backward pass, in order. Residual additions and
-/// concatenations have several activations beside each other: no place is within them.
+/// All such places of a graph with one forward and one backward pass, in order. Within residual
+/// blocks and concatenated branches several activations are alive, so no place is there.
 std::vector<StageCut> stage_cuts(const Graph& pass);
 
-/// The `stages` - 1 of these places between which the largest FLOPs of a stage are the smallest.
-/// Each stage has parameters. Unsupported if there are too few places.
+/// The `stages` - 1 of these places that make the largest FLOPs of a stage smallest. Each stage has
+/// parameters. Unsupported if there are too few places.
 Result<std::vector<StageCut>> balance_cuts(const Graph& pass, int stages);
 
-/// A stage of a network. Values that cross to and from its neighbours are memory of its own, which
-/// messages fill and empty; `none` where it has no neighbour.
+/// A stage of a network. Values exchanged with its neighbours have their own memory, from and to
+/// which messages copy; `none` if there is no such neighbour.
 struct Stage {
   Graph graph;
   ValueIndex input = Graph::none, output = Graph::none;  ///< activations
   ValueIndex output_gradient = Graph::none, input_gradient = Graph::none;
   double flops = 0;
-  /// Bytes of the values that wait from its forward to its backward pass.
+  /// Bytes of the values that must be kept from the forward to the backward pass.
   double waiting_bytes = 0;
 };
 

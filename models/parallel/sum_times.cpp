@@ -8,10 +8,11 @@
 namespace assay {
 namespace {
 
-/// Steps whose numbers are kept: the first ones.
+/// Only the numbers of this many first steps are kept.
 constexpr std::size_t most_steps = 1024;
 
-/// Equally many numbers of each rank, on all of them. Collective.
+/// Gathers the numbers of all ranks on each of them; all ranks have the same number of them.
+/// Collective.
 std::vector<std::vector<double>> on_all(const std::vector<double>& own, Communicator& ranks) {
   const auto count = std::ssize(own);
   std::vector<double> numbers(static_cast<std::size_t>(count * ranks.size()));
@@ -44,8 +45,8 @@ void SumTimes::add(const SplitSeconds& of_step) {
     sums_.push_back(of_step.sums);
 }
 
-/// If steps take before their sums what was measured, and each step in its sums what the next of
-/// the measured passes took.
+/// Predicts from the measured times before each sum, and from the times of sums alone: successive
+/// steps use the times of successive measured passes.
 SumTimes::Prediction SumTimes::predict(const std::vector<double>& alone_s,
                                        Communicator& group) const {
   const std::vector<std::vector<double>> before = on_all(before_, group),
@@ -53,7 +54,7 @@ SumTimes::Prediction SumTimes::predict(const std::vector<double>& alone_s,
   const auto own = static_cast<std::size_t>(group.rank());
   Prediction of_steps;
   for (std::size_t first = 0; first < before_.size(); first += sums_of_step_) {
-    std::vector<double> now(before.size());  // by rank, since the step began
+    std::vector<double> now(before.size());  // seconds since the step began, by rank
     double waits = 0, sums = 0;
     for (std::size_t sum = first; sum < first + sums_of_step_; ++sum) {
       for (std::size_t rank = 0; rank < now.size(); ++rank) now[rank] += before[rank][sum];

@@ -11,10 +11,10 @@
 
 namespace assay {
 
-/// A rank waits in a sum for the one that comes last. So a prediction needs what each rank computes
-/// before each sum. Times are measured in every second step; the sums of the other steps are
-/// compared with it. Each sum begins on all ranks when the last one comes, and ends on each after
-/// what it takes there alone.
+/// In a sum, all ranks wait for the last one. So a prediction needs the time that each rank
+/// computes before each sum. These times are measured in every second step, and the prediction is
+/// compared with the sums of the other steps. It assumes that each sum begins when the last rank
+/// arrives, and takes the time on each rank that it takes there without waiting.
 class SumTimes {
  public:
   /// Forgets all steps. Untimed.
@@ -35,7 +35,7 @@ class SumTimes {
   Prediction predict(const std::vector<double>& alone_s, Communicator& group) const;
 
   std::vector<double> sums_;    ///< of each compared step
-  std::vector<double> before_;  ///< of each sum of the other steps, one step after the other
+  std::vector<double> before_;  ///< before each sum of the other steps, step by step
   std::size_t steps_ = 0, sums_of_step_ = 0;
 };
 

@@ -18,7 +18,8 @@ namespace assay {
 namespace {
 
 constexpr const char* not_plain = "in plain accumulation on the undivided network";
-/// Roundings of samples, and how much more the roundings of all layers may change results.
+/// Size of the random roundings of samples, and the factor by which the roundings of all layers may
+/// change results more than these.
 constexpr double roundings = 4, amplified = 16;
 
 /// Means and variances of a normalization.
@@ -49,7 +50,7 @@ UndividedOracle::UndividedOracle(const TrainingRun& run, const Executor& whole, 
   checks_ = std::make_unique<CheckedSteps>(*plain_, *alone_, run.convergence.rate, oracle_.get());
 }
 
-/// The whole network of a rank may lack the node that accumulates.
+/// The undivided network of a rank may lack the accumulating node; adds a choice for it.
 std::vector<Choice> UndividedOracle::choices(const Executor& whole) const {
   std::vector<Choice> chosen = whole.list_chosen();
   if (passes_ == 1 || whole.graph().accumulates()) return chosen;
@@ -81,7 +82,7 @@ Verification UndividedOracle::judge(const DividedStep& step,
   Verification verification = checks_->make(not_plain);
   checks_->forget();
   const bool skipped = step.scale_after.skipped > step.scale_before.skipped;
-  if (skipped != checks_->skipped() && !in_parts_)  // sums in parts may overflow alone
+  if (skipped != checks_->skipped() && !in_parts_)  // only sums in parts may overflow
     verification.fail(fmt::format("a step of the ranks was {}, and that of plain accumulation {}",
                                   skipped ? "skipped" : "made", skipped ? "made" : "skipped"));
   if (in_parts_) judge_skipped(step, skipped, verification);
@@ -126,12 +127,12 @@ void UndividedOracle::compare_state(const DividedStep& step, const Trainer::Stat
                           difference.what, difference.relative, not_plain));
 }
 
-/// Compares the gradient of each parameter. The order of sums is the same, so that they are equal
-/// bit by bit where each operation is.
+/// Compares the gradient of each parameter. The order of sums is the same, so gradients have equal
+/// bits if the results of each operation have.
 void UndividedOracle::compare_gradients(const StageState& after, Verification& verification) {
   const Graph& graph = plain_->graph();
   const StageState plain = read_state(plain_->executor(), {});
-  // Both are in the order of memory, which keeps filters in an order of its own.
+  // Decodes both from memory: filters may be in another order there, but in the same one in both.
   const auto gradients_in = [&](const StageState& state) {
     std::vector<double> all(static_cast<std::size_t>(graph.elements(graph.gradients)));
     decode(graph.value(graph.gradients).type, state.values.back().data(), all);
@@ -139,8 +140,8 @@ void UndividedOracle::compare_gradients(const StageState& after, Verification& v
   };
   const std::vector<double> all = gradients_in(plain), of_ranks = gradients_in(after);
   if (in_parts_) {
-    // With 16 bits they may have nothing in common. In fp32 they differ by 0.002 at most, of 4
-    // images of 32 x 32 pixels in resnet50:w8.
+    // In 16 bits the gradients may have nothing in common. In fp32 they differ by at most 0.002
+    // (measured with 4 images of 32 x 32 pixels in resnet50:w8).
     if (size_of(operand_type(run_.trainer.precision)) == 2) return;
     verification.checked += std::ssize(all);
     if (const double relative = relative_difference(of_ranks, all); !(relative <= 0.1))
@@ -167,8 +168,9 @@ void UndividedOracle::compare_gradients(const StageState& after, Verification& v
   if (equal) ++equal_steps_;
 }
 
-/// Sums in parts are rounded otherwise, which a network of few pixels and samples may amplify to
-/// any number. The share of this one is known from samples that alone are rounded otherwise.
+/// Sums in parts are rounded differently. A network with few pixels and samples may amplify these
+/// differences without limit. So this network's amplification is measured, by rounding only the
+/// samples differently.
 UndividedOracle::Tolerances UndividedOracle::find_tolerances(const DividedStep& step,
                                                              const Batch& batch) {
   const double u = unit_roundoff(operand_type(run_.trainer.precision));
@@ -212,8 +214,8 @@ void UndividedOracle::compare_loss(const DividedStep& step, double loss, double 
                                   loss, not_plain));
 }
 
-/// Compares the averages of each normalization: its batches are that part of its averages which the
-/// step has changed.
+/// Compares the averages of each normalization. Tolerances are for the part of the averages that
+/// the step's batches contribute.
 void UndividedOracle::compare_running(const StageState& after, const std::vector<double>& running,
                                       const Tolerances& allowed, Verification& verification) const {
   verification.checked += std::ssize(running);

@@ -1,6 +1,6 @@
 #pragma once
-// Judges a step that ranks have made together by plain accumulation on the undivided network, which
-// one rank makes.
+// Judges a step that ranks have made together, by plain accumulation with the undivided network on
+// one rank.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// A step as all parts of the network have made it, in the order of the undivided one.
+/// A step of all parts of the network, with values in the order of the undivided network.
 struct DividedStep {
   StageState before, after;
   LossScaleState scale_before, scale_after;
@@ -24,23 +24,24 @@ struct DividedStep {
 
 class UndividedOracle {
  public:
-  /// Makes the undivided network again, for this rank alone, with the same backends as `whole`. Its
-  /// steps are judged as those of a training on one rank, and have `passes` passes. `in_parts`:
-  /// sums within layers are made in parts. All references must outlive it. Throws CaseError or
-  /// UnsupportedCase if it cannot.
+  /// Makes another undivided network, for this rank only, with the same backends as `whole`. Its
+  /// steps are judged like those of a training on one rank, and have `passes` passes. `in_parts`:
+  /// the judged steps make sums within layers in parts. All references must outlive this object.
+  /// Throws CaseError or UnsupportedCase if this is impossible.
   UndividedOracle(const TrainingRun& run, const Executor& whole, Plugins& plugins,
                   std::int64_t passes, bool in_parts);
 
   /// Makes the same step by plain accumulation, with the checks of CheckedSteps, and compares loss,
-  /// gradients, weights, moments and statistics. Sums in parts are rounded otherwise, which changes
-  /// signs before rectifiers: then the gradients are compared as one vector with a wide tolerance
-  /// (not those of 16 bits, which may have nothing in common), and weights and moments with those
-  /// after an update by the step's own gradients. `batch`: the samples of each micro-batch.
+  /// gradients, weights, moments and statistics. Sums in parts are rounded differently, which
+  /// changes signs before rectifiers. So in this case the gradients are compared as one vector with
+  /// a wide tolerance (in 16 bits not at all, since they may have nothing in common), and weights
+  /// and moments are compared with those after an update by the step's own gradients. `batch`: the
+  /// samples of each micro-batch.
   Verification judge(const DividedStep& step,
                      const std::function<const Batch&(std::int64_t pass)>& batch);
 
   std::int64_t steps() const { return steps_; }
-  /// Steps of which all gradients were equal bit by bit.
+  /// Number of steps whose gradients all had equal bits.
   std::int64_t equal_steps() const { return equal_steps_; }
   const Graph& graph() const { return plain_->graph(); }
 
@@ -48,13 +49,14 @@ class UndividedOracle {
   std::vector<Choice> choices(const Executor& whole) const;
   void put(const StageState& state, const LossScaleState& scale);
   void update_again(const DividedStep& step);
-  /// Relative differences of the loss, and of the averages of each normalization.
+  /// Allowed relative differences of the loss, and of the averages of each normalization.
   struct Tolerances {
     double loss = 0;
     std::vector<double> running;
   };
   Tolerances find_tolerances(const DividedStep& step, const Batch& batch);
-  /// True if a step was skipped because of its gradients, and then has changed nothing.
+  /// Checks that a step was skipped only because of its gradients, and that it then changed
+  /// nothing.
   void judge_skipped(const DividedStep& step, bool skipped, Verification& verification) const;
   void compare_state(const DividedStep& step, const Trainer::State& after,
                      Verification& verification);

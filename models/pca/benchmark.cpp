@@ -57,9 +57,9 @@ class PcaBenchmark final : public AnalyticsBenchmark {
             {make_eigh_problem(features), false}};
   }
 
-  /// Matrices of d x d. gram: the moments and each thread's sums of them; eigh's matrix, vectors
-  /// and a copy to work on; those that the method holds. tsqr: a block and a pair of triangles,
-  /// with their R; those of the singular values.
+  /// Counts d x d matrices. gram: the moments and each thread's partial sums; eigh's matrix,
+  /// vectors and working copy; those that the method keeps. tsqr: a block and a pair of triangles,
+  /// each with its R; those for the singular values.
   AnalysisMemory memory(const AnalyticsSettings& settings, std::int64_t rows,
                         std::int64_t features) const override {
     const auto d = static_cast<double>(features), width = d + 1;
@@ -75,8 +75,8 @@ class PcaBenchmark final : public AnalyticsBenchmark {
   }
 
  private:
-  /// The condition of the covariance matrix of `spectrum`: singular values resolve it, the Gram
-  /// matrix in fp64 (1e-12) does not.
+  /// The condition number of the covariance matrix of `spectrum`: singular values resolve it, but
+  /// the Gram matrix in fp64 (1e-12) does not.
   static constexpr double planted_condition = 1e16;
 };
 

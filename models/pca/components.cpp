@@ -61,7 +61,7 @@ const std::vector<double>& Shift::find(RankCalls& ranks) {
     std::fill(values_.begin(), values_.end(), 0);
     for (std::size_t i = 0; i < decoded_.size(); ++i)
       values_[i % values_.size()] += decoded_[i] / static_cast<double>(rows_);
-    // Rounded to the table's type, in which it is subtracted.
+    // Rounded to the table's type, because the subtraction is in this type.
     for (double& value : values_) value = round_to(x_.spec().type, value);
   }
   ranks.broadcast(values_);

@@ -60,8 +60,8 @@ class GramPca final : public Analysis {
       for (std::size_t j = 0; j <= i; ++j) packed_[at++] = gram_[i * d_ + j];
     ranks_.sum(packed_);
 
-    // With s = sum (x - shift), the sum of squares about the mean is that about the shift less
-    // s s^T / n; near the mean hardly anything cancels.
+    // With s = sum (x - shift), the sum of squares about the mean is the sum about the shift minus
+    // s s^T / n. The shift is near the mean, so hardly anything cancels.
     const auto n = static_cast<double>(rows_);
     at = d_;
     for (std::size_t i = 0; i < d_; ++i) {
@@ -84,7 +84,7 @@ class GramPca final : public Analysis {
   }
   ExpectedMetrics expected_metrics() const override { return expected_; }
 
-  /// The eigenvectors of one matrix, which every rank computes.
+  /// Counts the eigenvectors of one matrix, although every rank computes them.
   StepWork done() const override {
     StepWork all = moments_->done();
     all.flops += eigh_->done().flops / ranks_.size();

@@ -28,25 +28,26 @@ struct Resolution {
   DataType type = DataType::fp64;  ///< of the loaded table
   double roundoff = 0;  ///< unit roundoff of the arithmetic that sums some rows; sums of more than
                         ///< most_rows_in_fp32 rows are fp64
-  /// False ("gram"): errors are relative to the largest variance. True ("tsqr"): standard
-  /// deviations have errors relative to the largest one, so variances are resolved down to the
-  /// square of that relative error.
+  /// False ("gram"): errors of variances are relative to the largest variance. True ("tsqr"):
+  /// errors of standard deviations are relative to the largest one, so variances are resolved down
+  /// to the square of that relative error.
   bool of_roots = false;
   double of_operands = 0;  ///< errors of the differences between rows and the shift
 };
 
-/// Rows that a backend may add in fp32 before their sum is added in fp64: MomentsOracle refuses
-/// backends that add more.
+/// Number of rows that a backend may add in fp32 before it adds their sum in fp64. MomentsOracle
+/// refuses backends that add more.
 inline constexpr double most_rows_in_fp32 = 256;
 
-/// `moments`: what the backend says of its sums and operands, to which it is held.
+/// `moments`: the backend's statements about its sums and operands; its results are judged
+/// accordingly.
 Resolution compute_resolution(DataType type, bool of_roots, const Execution& moments);
-/// The same of what the texts of a case ask for.
+/// The same for the demands in the texts of a case.
 Resolution compute_claimed_resolution(const CaseClaims& claims, const Execution& moments);
 
 /// Bound of the rounding errors of a result, relative to the largest variance (or to its square
-/// root, if of_roots): a random walk of n = `rows` roundings, of which those in fp32 end after
-/// most_rows_in_fp32, and the errors of an eigensolver (docs/method-analytics.md).
+/// root, if of_roots): a random walk of n = `rows` roundings (walks in fp32 end after
+/// most_rows_in_fp32 rows), and the errors of an eigensolver (docs/method-analytics.md).
 double error_of_components(double rows, double features, const Resolution& resolution);
 
 /// Checks that `components` are those of the table that the case claims: mean, residual,
@@ -58,7 +59,7 @@ Verification verify_components(const Components& components, const TableClaims& 
                                ExpectedMetrics* metrics = nullptr);
 
 /// The mean of rank 0's first rows (at most 256). It is subtracted from all rows, so that sums of
-/// squares lose no digits where the mean is large.
+/// squares lose no digits if the mean is large.
 class Shift {
  public:
   Shift(Device& device, Tensor& x, RowRange mine);
@@ -73,12 +74,12 @@ class Shift {
   std::vector<double> decoded_, values_;
 };
 
-// The linalg problems of the methods. Problems of d x d matrices are computed in fp64, since they
-// cost little compared with the passes over the rows. gram: the moments of a rank's rows.
+// The linalg problems of the methods. Problems of d x d matrices are computed in fp64: they cost
+// little compared with the passes over the rows. gram: the moments of a rank's rows.
 LinalgProblem make_moments_problem(std::int64_t rows, std::int64_t features, Precision precision);
 LinalgProblem make_eigh_problem(std::int64_t features);
-/// tsqr: the QR factorization of a block of rows of [1, x - shift] below the triangle of the blocks
-/// before.
+/// tsqr: the QR factorization of a block of rows of [1, x - shift] below the triangle of the
+/// earlier blocks.
 LinalgProblem make_qr_problem(std::int64_t features);
 
 /// CORAL-2's method: one pass for the moments, one allreduce of the packed triangle, then the

@@ -1,8 +1,8 @@
 // Principal components from a tall-skinny QR factorization (Demmel, Grigori, Hoemmen and Langou,
 // Communication-optimal parallel and sequential QR and LU factorizations, SIAM J. Sci. Comput. 34,
-// 2012). The columns are [1, x - shift]: then the first row of R holds the sums, and the rest of R
-// is the R factor of the table about its mean. The singular values of that are the roots of the
-// variances: nothing is squared, so that small ones keep their digits.
+// 2012). The columns are [1, x - shift], so the first row of R contains the sums, and the rest of R
+// is the R factor of the table about its mean. Its singular values are the roots of the variances.
+// Nothing is squared, so small variances keep their digits.
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Rows that are factored at once, beside the R of those before.
+/// Rows that are factored at once, together with the R of the earlier rows.
 constexpr std::int64_t block_rows = 2048;
 
 class TsqrPca final : public Analysis {
@@ -93,8 +93,8 @@ class TsqrPca final : public Analysis {
   }
   ExpectedMetrics expected_metrics() const override { return expected_; }
 
-  /// Counts the rows that a factorization has included, whatever else its blocks had, and the
-  /// triangle that is left, which is one for all ranks.
+  /// Counts the table's rows in the factorizations, without the other rows of their blocks, and one
+  /// final triangle for all ranks.
   StepWork done() const override {
     const auto d = static_cast<double>(d_), width = d + 1;
     const double triangle = 12 * d * d * d - 2 * width * width * width / 3;
@@ -120,7 +120,8 @@ class TsqrPca final : public Analysis {
   }
 
  private:
-  /// The R of this rank's rows: each block is factored together with the R of those before.
+  /// Computes the R of this rank's rows: factors each block together with the R of the earlier
+  /// blocks.
   void factor_rows(const std::vector<double>& shift) {
     const std::int64_t width = d_ + 1;
     auto* const stack = static_cast<double*>(block_->tensor("x").data());
@@ -156,7 +157,8 @@ class TsqrPca final : public Analysis {
       to[j] = decoded_[static_cast<std::size_t>(j)] - shift[static_cast<std::size_t>(j)];
   }
 
-  /// A binary tree: of each pair of ranks the first takes the other's R. Rank 0's is everybody's.
+  /// A binary tree: in each pair of ranks, the first one takes the other one's R. Rank 0's final R
+  /// is for all ranks.
   void combine_ranks() {
     HostStream stream;
     Communicator& ranks = ranks_.communicator();

@@ -1,6 +1,6 @@
-// Verification of principal components. With orthonormal V, C = V L V^T holds exactly where
-// C p = V L V^T p does for random p: a wrong element of V or L shows with probability 1. The
-// covariance matrix C is never formed: C p = sum (x - mean)((x - mean) . p) / (n - 1).
+// Verification of principal components. For orthonormal V, C = V L V^T holds if C p = V L V^T p
+// holds for random p: a wrong element of V or L violates this equation with probability 1. The
+// covariance matrix C is never computed: C p = sum (x - mean)((x - mean) . p) / (n - 1).
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -18,8 +18,7 @@ namespace {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using ConstMap = Eigen::Map<const Matrix>;
 
-/// The vectors that are multiplied, as columns: two random ones, the first and the last direction
-/// and a random one.
+/// The vectors p, as columns: two random vectors, then the first, the last and a random direction.
 constexpr Eigen::Index random_probes = 2, probes = 5;
 
 struct Probes {
@@ -69,8 +68,8 @@ Sums sum_rows(const Components& components, const Matrix& vectors, const DataTab
             Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes, d),
             Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes + d, probes),
             all[all.size() - 2], all.back()};
-  // The mean is rounded. Sums of squares about the true one are less by n times the square of how
-  // far it is off.
+  // The mean is rounded. Sums of squares about the true mean are smaller by n times the square of
+  // the mean's error.
   const Eigen::RowVectorXd off = sums.deviations.transpose() * vectors / sums.rows;
   sums.products -= sums.deviations * off;
   sums.squares -= sums.rows * off.transpose().cwiseAbs2();
@@ -92,8 +91,8 @@ Eigen::RowVectorXd mean_of_head(const DataTable& table, DataType type, RankCalls
   return head.unaryExpr([&](double value) { return round_to(type, value); }).colwise().mean();
 }
 
-/// Sums of squares about the shift have the errors of all that they sum: of the variance and of the
-/// squared distance from the shift to the mean. `largest`: at most the largest variance.
+/// Sums of squares about the shift contain the variance and the squared distance from the shift to
+/// the mean, so their errors are relative to both. `largest`: at most the largest variance.
 double part_beyond_variance(const Eigen::RowVectorXd& head, const Eigen::RowVectorXd& mean,
                             double largest) {
   const double beyond = (head - mean).squaredNorm() / largest;
@@ -105,7 +104,7 @@ double part_beyond_variance(const Eigen::RowVectorXd& head, const Eigen::RowVect
 double error_of_components(double rows, double features, const Resolution& resolution) {
   const double u = unit_roundoff(DataType::fp64),
                in_fp32 = std::sqrt(std::min(rows, most_rows_in_fp32)) * resolution.roundoff;
-  // No squares are added where rows are factored.
+  // A factorization of rows adds no squares.
   const double in_fp64 = resolution.of_roots ? 8 * std::sqrt(rows) * u : error_of_sums(rows);
   return 8 * (resolution.roundoff > u ? in_fp32 : 0) + in_fp64 + 8 * resolution.of_operands +
          30 * features * u;
@@ -113,7 +112,7 @@ double error_of_components(double rows, double features, const Resolution& resol
 
 Resolution compute_resolution(DataType type, bool of_roots, const Execution& moments) {
   Resolution resolution{type, unit_roundoff(DataType::fp64), of_roots, 0};
-  if (of_roots) return resolution;  // rows are fp64 before anything is computed of them
+  if (of_roots) return resolution;  // rows are converted to fp64 first
   if (moments.accumulate != name(DataType::fp64)) resolution.roundoff = unit_roundoff(type);
   resolution.of_operands = moments.operand_roundings.value_or(1) * unit_roundoff(type);
   return resolution;
@@ -139,8 +138,8 @@ Verification verify_components(const Components& components, const TableClaims& 
   const Sums sums =
       sum_rows(components, probe.vectors, table, {mine, resolution.type, false, threads}, ranks);
 
-  // No less than the largest variance by a claim that is too small.
-  // Norms are of parts of the trace: squares of variances need not be numbers.
+  // A lower bound of the largest variance, from the table and not from the claimed variances, which
+  // may be too small. Divided by the trace first, because squares of variances may overflow.
   const double of_probes = ((sums.products / sums.total).colwise().norm().array() /
                             probe.vectors.colwise().norm().array())
                                .maxCoeff() *
@@ -164,7 +163,7 @@ Verification verify_components(const Components& components, const TableClaims& 
     residual = std::max(
         residual, safe(((sums.products.col(p) / (n - 1) - right) / largest).norm() / v.norm()));
   }
-  // A random vector has parts along all directions: errors of single ones add up as their squares.
+  // A random vector has components along all directions, so the squares of their errors add up.
   relations.push_back({"residual", "max ||C p - V L V^T p|| / (||C|| ||p||)", residual, error});
   relations.push_back(
       {"orthogonality", "max |V^T V - I|",

@@ -89,8 +89,8 @@ std::string to_descriptor(const ResnetShape& shape) {
   return fmt::format("d{}w{}s{}c{}", shape.depth, shape.width, shape.image, shape.classes);
 }
 
-/// Its descriptor is written apart from to_descriptor(), by which a case gets its text, so that
-/// expect_network() compares two things.
+/// The descriptor is written without to_descriptor(), which makes the text of a case, so that
+/// expect_network() compares two independent sources.
 Network make_resnet(const ResnetShape& shape) {
   Network network;
   network.family = "resnet";

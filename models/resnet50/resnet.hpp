@@ -18,7 +18,7 @@ struct ResnetShape {
 };
 
 /// Parses "d50w64s224c1000", or its name "resnet50-imagenet"; missing fields have these values.
-/// InputError names the field that is unknown, given twice or below 1, an unsupported depth, a
+/// InputError names a field that is unknown, given twice or below 1, an unsupported depth, or a
 /// width that is too large.
 ResnetShape parse_resnet(const std::string& descriptor);
 /// The descriptor with all four fields.

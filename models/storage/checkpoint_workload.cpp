@@ -1,4 +1,5 @@
-// Checkpoints of a training: a shard of each rank, as assay-train --checkpoint writes its file.
+// Checkpoints of a training: each rank has a shard, written as assay-train --checkpoint writes its
+// file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ constexpr std::int64_t blob_bytes = 16 << 20;  // a large tensor; a multiple of 
 
 std::string blob_name(std::int64_t first) { return fmt::format("part{}", first / blob_bytes); }
 
-/// The bytes of a shard's blobs, as its size and its header tell.
+/// The bytes of a shard's blobs, according to its size and its header.
 double read_payload(const std::filesystem::path& file) {
   constexpr std::size_t length_at = 8, header_at = 20;
   std::ifstream stream(file, std::ios::binary);
@@ -44,7 +45,7 @@ class ShardWorkload : public IoWorkload {
 
  protected:
   std::int64_t mine() const { return setup_.settings.bytes_of(ranks_.rank()); }
-  /// Bytes of the shards that it writes and reads.
+  /// Bytes of the shards that this rank writes and reads.
   std::int64_t claimed_mine() const { return setup_.claims.count_bytes(ranks_.rank()); }
   std::int64_t claimed_theirs() const { return setup_.claims.count_bytes(source()); }
   std::filesystem::path own_file() const { return folder_->find_file(ranks_.rank()); }
@@ -65,7 +66,7 @@ class ShardWorkload : public IoWorkload {
     write_checkpoint(own_file(), shard_architecture, {{"shard", ranks_.rank()}}, blobs);
   }
 
-  /// The shard that this rank reads; `fault`: why it is no longer what was written.
+  /// The shard that this rank reads; `fault`: why it is not the written shard.
   std::optional<Checkpoint> read_shard(std::string& fault) const {
     try {
       return std::optional<Checkpoint>(std::in_place, source_file(), shard_architecture);
@@ -75,7 +76,7 @@ class ShardWorkload : public IoWorkload {
     }
   }
 
-  /// Why a shard of `generation` is not what its writer had, or "".
+  /// How a shard of `generation` differs from the writer's data, or "".
   std::string find_fault(const Checkpoint& shard, std::uint64_t generation) const {
     const std::uint64_t key = make_key(generation, source());
     if (shard.state().value("shard", -1) != source()) return "it is the shard of another rank";
@@ -92,7 +93,7 @@ class ShardWorkload : public IoWorkload {
     return "";
   }
 
-  /// Compares all bytes of a shard that this rank has read with what their writer had. Collective.
+  /// Compares all bytes of a shard that this rank has read with the writer's data. Collective.
   Verification judged_shard(const std::optional<Checkpoint>& shard, std::string fault) {
     const auto generations = all_numbers(static_cast<double>(generation_), ranks_);
     try {
@@ -111,7 +112,7 @@ class ShardWorkload : public IoWorkload {
     return checked;
   }
 
-  std::vector<std::byte> buffer_;  ///< memory of a training
+  std::vector<std::byte> buffer_;  ///< the memory of a training, to be saved
   std::uint64_t generation_ = 0;
 };
 
@@ -179,7 +180,7 @@ class ReadWorkload final : public ShardWorkload {
     shard_ = read_shard(read_fault_);
   }
 
-  /// A timed run has read what a judged one has, by its checksum.
+  /// Checks, by the checksum, that a timed run has read the same data as the judged run.
   Amounts done() override {
     double bytes = 0;
     note_fault(read_fault_);
@@ -201,7 +202,7 @@ class ReadWorkload final : public ShardWorkload {
 
   void renew() override {
     shard_.reset();
-    ranks_.barrier();  // nobody reads the old shards any more
+    ranks_.barrier();  // no rank still reads the old shards
     write_anew();
   }
 
@@ -218,7 +219,7 @@ class ReadWorkload final : public ShardWorkload {
     judged_check_.reset();
     throw_on_all(ranks_, [&] {
       fill();
-      std::filesystem::remove(own_file());  // there need not be room for both
+      std::filesystem::remove(own_file());  // there may be no room for both
       write();
       buffer_ = {};
     });

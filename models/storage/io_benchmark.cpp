@@ -128,7 +128,7 @@ class IoBenchmark final : public Benchmark {
     try {
       folder =
           std::make_unique<JobFolder>(setup.folder, settings.at("keep") == "yes", context.ranks);
-    } catch (const InputError& error) {  // other cases of this process are no worse for it
+    } catch (const InputError& error) {  // does not affect other cases of this process
       throw CaseError(error.what());
     }
     StorageProbe probe;

@@ -1,5 +1,5 @@
 #pragma once
-// The problems of assay-io: what one run moves between ranks and storage.
+// The problems of assay-io: the data that one run moves between ranks and storage.
 
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@ struct IoSize {
 /// Parses "mb100", "n1000" or "mb100n1000kib4". InputError names the invalid field.
 IoSize parse_io(const std::string& text);
 std::string to_text(const IoSize& size);
-/// The fields that this kind of operation has, with defaults for those that are not given.
+/// The fields of this kind of operation, with defaults for missing ones.
 IoSize complete_size(const IoSize& size, IoKind kind);
 
 class IoProblem final : public Problem {
@@ -34,7 +34,7 @@ class IoProblem final : public Problem {
   nlohmann::json json() const override;
   double flops() const override { return 0; }
   double bytes() const override;  ///< that all ranks move in one run
-  /// bytes_per_s; also reads_per_s (random), or files_per_s alone (metadata).
+  /// bytes_per_s, for random also reads_per_s; for metadata only files_per_s.
   std::map<std::string, double> amounts() const override;
 
  private:

@@ -21,7 +21,7 @@
 namespace assay {
 namespace {
 
-constexpr double least_part = 0.99;  // of the bytes that must be counted
+constexpr double least_part = 0.99;  // of the expected bytes
 constexpr double unknown_ratio = std::numeric_limits<double>::infinity();
 constexpr std::size_t probe_bytes = 1 << 20;
 
@@ -106,11 +106,11 @@ void IoWorkload::run(Stream&) {
   ran_ = true;
   try {
     time_run();
-    counter_.end();  // whatever comes to the device later was not there in time
+    counter_.end();  // bytes that reach the device later do not count
   } catch (...) {
     ran_ = false;
     if (!checked_) throw;
-    failure_ = std::current_exception();  // end_audit() tells it to the other ranks
+    failure_ = std::current_exception();  // end_audit() reports it to the other ranks
   }
 }
 
@@ -134,7 +134,7 @@ void IoWorkload::expect_memory(double of_rank) const {
       bytes / 1e9, available / 1e9));
 }
 
-/// Counts the work of the last run, and the part that storage has done.
+/// Counts the work of the last run, and the part of it that reached storage.
 void IoWorkload::count() {
   if (!std::exchange(ran_, false)) return;
   for (const auto& [name, amount] : done()) done_[name] += amount;
@@ -156,10 +156,10 @@ std::map<std::string, double> IoWorkload::take_done() {
   if (const std::string fault = fault_of_any(fault_, ranks_); !fault.empty())
     throw WrongResult(fault);
   Amounts all = std::exchange(done_, {});
-  if (!std::exchange(timed_, true)) forget_times();  // runs until here were warm-up
+  if (!std::exchange(timed_, true)) forget_times();  // earlier runs were warm-up
   std::vector<double> values;
   for (const auto& [name, amount] : all) values.push_back(amount);
-  // A rank without a run has no names: the others tell how many there are.
+  // A rank without a run has no names; the other ranks know how many there are.
   values.resize(static_cast<std::size_t>(largest(static_cast<double>(values.size()))));
   if (!values.empty()) RankCalls(ranks_).sum(values);
   std::size_t i = 0;
@@ -210,7 +210,7 @@ Verification IoWorkload::verify_after() {
     if (std::isfinite(least)) metrics_[name] = {least, "", ""};
   };
   add("storage_ratio", storage_ratio_);
-  if (setup_.ranks_here == 1) add("device_ratio", device_ratio_);  // its bytes are those of all
+  if (setup_.ranks_here == 1) add("device_ratio", device_ratio_);  // the device counts all ranks
   const Verification again = verify_run();
   return last.passed ? again : last;
 }

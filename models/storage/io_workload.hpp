@@ -1,6 +1,6 @@
 #pragma once
 // The common part of the operations of assay-io: evidence that each run reached storage, and the
-// order of their checks.
+// order of the checks.
 
 #include <cstdint>
 #include <exception>
@@ -20,10 +20,11 @@
 
 namespace assay {
 
-/// Bytes between two places of random reads of so many: no two reads share a page of the cache.
+/// Distance in bytes between two places of random reads of `block` bytes: no two reads share a page
+/// of the cache.
 std::int64_t place_bytes(std::int64_t block);
 
-/// The runs are made of these.
+/// The settings of the runs.
 struct IoSettings {
   IoSize size;
   int ranks = 1;
@@ -31,8 +32,8 @@ struct IoSettings {
   std::int64_t bytes_of(int rank) const;
 };
 
-/// The demands of a case, read from its texts and not from what the runs are made of: only the
-/// judge has them.
+/// The claims of a case, read from its texts and not from the settings of the runs. Only the judge
+/// uses them.
 struct IoClaims {
   std::string operation;
   std::int64_t bytes = 0;             ///< of all ranks
@@ -50,23 +51,23 @@ struct IoSetup {
   int ranks_here = 1;
   std::string folder;         ///< --folder
   std::string file_system;    ///< its name
-  bool device_counts = true;  ///< true if its device's counters tell anything
+  bool device_counts = true;  ///< the device's counters can be used
 };
 
-/// The behaviour of a file of 1 MiB that is written, synced, dropped from the cache and read again.
+/// The results of writing, syncing, dropping from the cache and rereading a file of 1 MiB.
 struct StorageProbe {
-  /// Why the rates of a folder would not be those of storage, or "": its file system counts no
-  /// bytes.
+  /// Why the rates of a folder would not be those of storage (its file system counts no bytes), or
+  /// "".
   std::string why_no_storage;
-  bool device_counts = false;  ///< its device does, too (some are told not to: queue/iostats)
+  bool device_counts = false;  ///< its device counts, too (queue/iostats may disable this)
 };
 
-/// `rank`: processes of other containers have the same numbers.
+/// `rank`: makes file names unique; processes in other containers may have the same number.
 StorageProbe probe_storage(const std::filesystem::path& folder, const std::string& file_system,
                            int rank);
 
-/// A derived class has the operation. Files are read by the rank behind that which has written
-/// them.
+/// A derived class implements the operation. Each rank reads the files that the next rank has
+/// written.
 class IoWorkload : public Workload {
  public:
   IoWorkload(const IoSetup& setup, std::unique_ptr<JobFolder> folder, Communicator& ranks);
@@ -90,40 +91,41 @@ class IoWorkload : public Workload {
  protected:
   using Amounts = std::map<std::string, double>;
 
-  /// Untimed, before each run: removes its results, drops what it reads from the cache.
+  /// Untimed, before each run: removes the results of the last run, and drops the files to read
+  /// from the cache.
   virtual void prepare_run() = 0;
   virtual void time_run() = 0;
-  /// The work of the last run on this rank, by the names of the rates, as its results show.
+  /// The work of the last run on this rank, by the names of the rates, determined from its results.
   virtual Amounts done() = 0;
-  /// Bytes of this rank that a run must move, by the claims.
+  /// Bytes that a run must move on this rank, according to the claims.
   virtual StorageBytes expected_bytes() const = 0;
-  /// True if a run syncs what it has done: the device has then written something.
+  /// True if a run syncs its results, so that the device must have written something.
   virtual bool syncs() const { return false; }
-  /// Bytes of the last run that are not yet at storage.
+  /// Bytes of the last run that have not reached storage.
   virtual double unwritten() const { return 0; }
-  /// Makes other inputs. Collective.
+  /// Makes new inputs. Collective.
   virtual void renew() {}
-  /// Checks all bytes of the last run. Collective, and all ranks have ended that run.
+  /// Checks all bytes of the last run, which all ranks have ended. Collective.
   virtual Verification judge() = 0;
   virtual std::string method() const = 0;
   /// Metrics of the timed runs. Collective.
   virtual std::map<std::string, Metric> own_metrics() { return {}; }
-  /// The runs from here on are timed.
+  /// Called before the timed runs.
   virtual void forget_times() {}
 
-  int source() const { return (ranks_.rank() + 1) % ranks_.size(); }  ///< whose file it reads
+  int source() const { return (ranks_.rank() + 1) % ranks_.size(); }  ///< of the file to read
   std::uint64_t make_key(std::uint64_t generation, int file) const {
     return contents_key(setup_.seed, generation, file);
   }
   double largest(double value) const;  ///< of all ranks
   bool checked() const { return checked_; }
-  /// The row is then incorrect, on all ranks. "": there is none.
+  /// Makes the row incorrect, on all ranks. "": no fault.
   void note_fault(const std::string& why) {
     if (fault_.empty()) fault_ = why;
   }
-  /// Notes a fault if fewer bytes were moved than expected; `least`: of their ratios until now.
+  /// Notes a fault if fewer bytes were moved than expected. `least`: smallest ratio so far.
   void weigh(double moved, double expected, const char* how, double& least);
-  /// CaseError unless there is memory for this many bytes of each rank.
+  /// CaseError unless memory suffices for `of_rank` bytes on each rank.
   void expect_memory(double of_rank) const;
 
   const IoSetup setup_;
@@ -139,12 +141,12 @@ class IoWorkload : public Workload {
 
   StorageCounter counter_;
   bool ran_ = false;      ///< the last run is not yet counted
-  bool checked_ = false;  ///< its failure is reported by end_audit()
+  bool checked_ = false;  ///< end_audit() reports the run's failure
   bool timed_ = false;    ///< timed runs have begun
   std::exception_ptr failure_;
   Amounts done_;
   std::string fault_;                            ///< why a run was not one of storage
-  double storage_ratio_ = 0, device_ratio_ = 0;  ///< the least of all runs
+  double storage_ratio_ = 0, device_ratio_ = 0;  ///< smallest of all runs
   std::map<std::string, Metric> metrics_;
 };
 

@@ -76,8 +76,8 @@ JobFolder::JobFolder(fs::path parent, bool keep, Communicator& ranks)
     if (::mkdir(path().c_str(), 0777) != 0) throw unwritable_io_folder(parent_, errno);
   });
   name = ranks.allgather(name).front();
-  // A launcher kills the ranks that have not ended soon after the first: each removes all, and what
-  // is listed last goes first.
+  // A launcher soon kills the ranks that outlive the first one, so every rank removes everything.
+  // The Temporary that is made last is removed first.
   if (makes_) lock_file_->keep();
   if (!makes_) folder_ = std::make_unique<Temporary>(parent_ / name);
   lock_file_ = std::make_unique<Temporary>(parent_ / lock_name);
@@ -127,11 +127,12 @@ void JobFolder::lock() {
     }
     struct stat status {};
     if (::fstat(lock_->number(), &status) == 0 && status.st_nlink > 0) break;
-  }  // its owner has just removed it: a third job may lock a new one
+  }  // the owner has just removed this file, and a third job may lock a new one
   lock_file_ = std::make_unique<Temporary>(file);
 }
 
-/// No other job of this host is there: locks hold at least among its processes.
+/// No other job of this host can be using the folder: locks work at least between processes of one
+/// host.
 void JobFolder::remove_left_over(const std::string& own) const {
   std::error_code stays;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent_, stays))

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// At most a million of them are kept: those of the first runs.
+/// Keeps at most a million latencies, those of the first runs.
 class Latencies {
  public:
   Latencies() { seconds_.reserve(most); }

@@ -53,7 +53,7 @@ class MetadataWorkload final : public IoWorkload {
     for (Phase& phase : phases_) phase.done = 0;
   }
 
-  /// All ranks come to all barriers, also those that have failed.
+  /// All ranks reach all barriers, even those that have failed.
   void time_run() override {
     std::exception_ptr failure;
     for (std::size_t i = 0; i < phases_.size(); ++i) {
@@ -109,7 +109,7 @@ class MetadataWorkload final : public IoWorkload {
  private:
   struct Phase {
     const char* name;
-    bool (*operation)(const char* file);  ///< true if the file was as it must be
+    bool (*operation)(const char* file);  ///< true if the file was as expected
     Latencies latencies{};
     std::vector<double> seconds{};  ///< of each run, of the slowest rank
     std::int64_t done = 0;          ///< of the last run
@@ -148,14 +148,14 @@ class MetadataWorkload final : public IoWorkload {
     if (i + 1 == phases_.size()) sync(source());
   }
 
-  /// The names of a folder are at storage.
+  /// Syncs the folder, so that its names are at storage.
   void sync(int rank) const {
     const fs::path folder = folder_->find_file(rank);
     const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (opened.number() < 0 || ::fsync(opened.number()) != 0) refuse("sync", folder.string());
   }
 
-  /// Why the folder of the source lists other files than these, or "".
+  /// How the files in the source's folder differ from the expected ones, or "".
   std::string fault_of_listing(std::int64_t count) const {
     std::vector<std::string> listed;
     std::error_code failed;

@@ -1,4 +1,4 @@
-// Small reads at random places of a data set, of which each rank has written a file.
+// Small reads at random places of a data set; each rank has written one of its files.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ class RandomWorkload final : public IoWorkload {
   }
 
  protected:
-  /// Other places for each run, no two of them equal.
+  /// Draws new places for each run, all different.
   void prepare_run() override {
     const std::int64_t apart = place_bytes(block_);
     std::uniform_int_distribution<std::int64_t> any(0,
@@ -144,7 +144,7 @@ class RandomWorkload final : public IoWorkload {
                     source_file(), words_of_error(error == 0 ? errno : error)));
   }
 
-  /// Why the last run was not made of the reads that the case claims, or "".
+  /// How the reads of the last run differ from those that the case claims, or "".
   std::string find_other_reads() const {
     const IoClaims& claims = setup_.claims;
     if (std::ssize(places_) != claims.count || block_ != claims.block)

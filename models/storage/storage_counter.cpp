@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-constexpr double sector_bytes = 512;    // of the kernel's counters, whatever the device has
+constexpr double sector_bytes = 512;    // the kernel's unit on every device
 constexpr long cachestat_number = 451;  // of the system call on every architecture
 
 struct CacheRange {                     // struct cachestat_range

@@ -1,5 +1,5 @@
 #pragma once
-// Evidence that bytes went to storage or came from there, and not from a cache.
+// Evidence that bytes went to or came from storage and not a cache.
 
 #include <filesystem>
 #include <optional>
@@ -24,8 +24,8 @@ class StorageCounter final {
   void end();
   /// Bytes of this thread that the kernel has counted for storage (read_bytes, write_bytes).
   const StorageBytes& of_thread() const { return of_thread_; }
-  /// Bytes that the block device of the folder has moved meanwhile, for whomever; nothing if the
-  /// folder has none (a file system of the network).
+  /// Bytes that the folder's block device has moved in this time, for any process; nothing if there
+  /// is none (a network file system).
   const std::optional<StorageBytes>& of_device() const { return of_device_; }
 
  private:
@@ -37,7 +37,7 @@ class StorageCounter final {
   StorageBytes of_thread_;
 };
 
-/// Bytes of a file that are in memory and not yet at storage; 0 if the kernel does not tell (before
+/// Bytes of a file that are in memory but not yet at storage; 0 if the kernel cannot tell (before
 /// 6.5).
 double count_unwritten_bytes(const std::filesystem::path& file);
 

@@ -6,8 +6,8 @@
 namespace assay {
 namespace {
 
-/// CORAL-2's number for its method; Newton's method reaches its gap with some ten evaluations of a
-/// large table, and small ones cost nothing.
+/// 500 is CORAL-2's number for its method. Newton's method reaches its gap within tens of
+/// evaluations on a large table; on small tables more evaluations cost almost nothing.
 constexpr int nelder_mead_evaluations = 500, newton_evaluations = 20000;
 
 Dimension axis(const char* name, const char* help, const char* standard) {
@@ -72,7 +72,7 @@ class SvmBenchmark final : public AnalyticsBenchmark {
     read.method = svm;
   }
 
-  // The passes that a run needs are known after it.
+  // The number of passes is known only after a run.
   double passes(const AnalyticsSettings&) const override { return 0; }
   double work(const AnalyticsSettings&, double, double) const override { return 0; }
 
@@ -92,8 +92,8 @@ class SvmBenchmark final : public AnalyticsBenchmark {
     settings["evaluations"] = "auto";
   }
 
-  /// y and s of each row, of which the first part of the rows has its own s; matrices of (d + 1) x
-  /// (d + 1), for newton of the whole and of that part.
+  /// y and s of each row, and separate s for the first part of the rows; (d + 1) x (d + 1)
+  /// matrices, for newton both of the whole table and of that part.
   AnalysisMemory memory(const AnalyticsSettings& settings, std::int64_t rows,
                         std::int64_t features) const override {
     const bool newton = settings.algorithm == "newton";

@@ -11,8 +11,8 @@ constexpr double most_in_fp32 = 256;
 
 }  // namespace
 
-/// `sums`: H v, the magnitudes of its terms, and what a row whose s may be 0 or 1 after rounding
-/// changes of it.
+/// `sums`: H v, the magnitudes of its terms, and the changes of H v by rows for which rounding may
+/// decide whether 0 < s < 1.
 void HessianCheck::add_row(const double* x, double y, std::span<double> sums) const {
   const std::vector<double>&w = hessian_.w, &v = hessian_.probe;
   if (w.empty()) return;
@@ -26,7 +26,7 @@ void HessianCheck::add_row(const double* x, double y, std::span<double> sums) co
   const double a = hessian_.slope * (1 - y * f),
                reach = hessian_.slope * roundoff_ * std::sqrt(squares);
   const bool counts = a > 0 && a < 1;
-  const double slope_too = reach + 8 * unit_roundoff(type_);  // its rounding moves the end at 1
+  const double slope_too = reach + 8 * unit_roundoff(type_);  // rounding of s moves the end at 1
   const bool is_sure = std::abs(a) > reach && std::abs(a - 1) > slope_too;
   if (!counts && is_sure) return;
   double along = v[d], magnitude = std::abs(v[d]);
@@ -47,7 +47,8 @@ void HessianCheck::add_row(const double* x, double y, std::span<double> sums) co
 
 Relation HessianCheck::relation(std::span<const double> sums, double rows) const {
   const std::size_t width = hessian_.w.size();
-  // Sums there and here, of products in the table's type; those of v are added in any order.
+  // Covers both sums (the kernel's and this one's), products in the table's type, and the sum over
+  // v in any order.
   const double rounding =
       2 * error_of_sums(rows) +
       std::max(8 * std::sqrt(most_in_fp32), most_in_fp32 / 2) * unit_roundoff(type_) +

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* two_classes =
     "(two classes have 0 and 1, or -1 and +1). Give a table of two classes.";
 
-/// The first row that has a label, as several threads find it.
+/// The first row with a certain label; several threads may search at once.
 class FirstRow {
  public:
   void note(std::int64_t row) {
@@ -22,7 +22,8 @@ class FirstRow {
     while (row < known && !row_.compare_exchange_weak(known, row)) {
     }
   }
-  /// Its negative, whose largest value over the ranks is that of the first row; -infinity: none.
+  /// The row's negative: its maximum over the ranks belongs to the first row of all. -infinity:
+  /// none.
   double negative() const {
     return row_ == none ? -std::numeric_limits<double>::infinity()
                         : -static_cast<double>(row_.load());

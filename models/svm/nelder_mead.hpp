@@ -13,9 +13,9 @@ namespace assay {
 class NelderMead {
  public:
   explicit NelderMead(std::size_t dimensions);
-  /// Minimises `function` from `x`, into which the best point goes, until `most` evaluations were
-  /// made, or the values of the simplex differ by at most 1e-8 times the first one. Returns the
-  /// least value. Allocates nothing.
+  /// Minimises `function`, starting from `x`, until `most` evaluations were made, or the values of
+  /// the simplex differ by at most 1e-8 times the first value. Writes the best point to `x` and
+  /// returns its value. Allocates nothing.
   double minimise(const std::function<double(std::span<const double>)>& function,
                   std::span<double> x, int most);
   int evaluations() const { return evaluations_; }

@@ -11,28 +11,32 @@ namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// At w = 0 every row has z = 1: below 1 the first slope makes all of them curved, and the first
-/// step is that of least squares.
+/// At w = 0 every row has z = 1, so with a first slope below 1 all rows have curvature, and the
+/// first step is that of least squares.
 constexpr double first_slope = 0.5, largest_slope = 1e12;
 /// Once the smoothed problem is solved, the remaining gap falls as the square of the hinge's width,
-/// as long as many rows lie within it. Fewer than the unknowns leave directions without curvature:
-/// then the width is halved, and the last solution is near the next one.
+/// as long as many rows lie within this width. If there are fewer such rows than unknowns, some
+/// directions have no curvature: then the width is only halved, so that the last solution is near
+/// the next one.
 constexpr double least_factor = 2, largest_factor = 16, margin = 1.5;
-/// A step ends where the function has fallen all along it, or by this part of what its gradient
-/// promises (Armijo), and its slope is at most this part of the first one. A step of length 1 may
-/// also end where the function still falls.
+/// A step ends at a point where two conditions hold. The function has fallen all along the step, or
+/// by at least least_decrease times the decrease that its gradient promises (Armijo). Its slope
+/// there is at most largest_rise times the first slope. A step of length 1 may also end where the
+/// function still falls.
 constexpr double least_decrease = 1e-4, largest_rise = 0.5;
 constexpr int most_trials = 40;
-/// If rounding makes H singular, or no step along -H^-1 g lowers the function, H + r I is used, r
-/// being these parts of H's largest diagonal element: the step turns towards -g (K. Levenberg, A
-/// method for the solution of certain non-linear problems in least squares, 1944).
+/// If rounding makes H singular, or if no step along -H^-1 g lowers the function, H + r I is used,
+/// so that the step turns towards -g (K. Levenberg, A method for the solution of certain non-linear
+/// problems in least squares, 1944). These are the values of r, relative to H's largest diagonal
+/// element.
 constexpr double dampings[] = {0, 1e-13, 1e-9, 1e-5, 1};
-/// Roundings may hide the gain of a step that promises less than so many roundings of the function.
+/// Rounding may hide the gain of a step that promises less than this many roundoffs of the
+/// function.
 constexpr double most_hidden = 1e4;
-/// The gap is as small as rounding permits after this many steps without a smaller one.
+/// After this many steps without a smaller gap, the gap is as small as rounding permits.
 constexpr int most_fruitless = 500;
-/// The smoothed problem counts as solved where its own gap, which is ||g||^2 / 2, is this part of
-/// the whole gap: the rest is due to the width.
+/// The smoothed problem counts as solved if its own gap, ||g||^2 / 2, is at most this part of the
+/// whole gap: the rest is then due to the width.
 constexpr double solved_part = 0.25;
 
 void count_evaluation(const SvmObjective& objective, SvmSolution& solution) {
@@ -49,7 +53,8 @@ double compute_square_norm(const std::vector<double>& v) {
 SvmNewton::SvmNewton(std::size_t dimensions)
     : direction_(dimensions), candidate_(dimensions), matrix_(dimensions * dimensions) {}
 
-/// direction_ = -(H + r I)^-1 g; the slope of the function along it, which is negative.
+/// Sets direction_ = -(H + r I)^-1 g. Returns the slope of the function along it, which is
+/// negative.
 double SvmNewton::find_direction(SvmObjective& objective, const std::vector<double>& curvature,
                                  double damping) {
   const auto width = static_cast<Eigen::Index>(direction_.size());
@@ -61,14 +66,14 @@ double SvmNewton::find_direction(SvmObjective& objective, const std::vector<doub
   Eigen::Map<Eigen::VectorXd> direction(direction_.data(), width);
   const Eigen::LLT<Eigen::Ref<Matrix>> factors(hessian);  // in place
   direction = factors.solve(-gradient);
-  objective.ranks().broadcast(direction_);  // decisions must not differ
+  objective.ranks().broadcast(direction_);  // all ranks must decide the same
   return gradient.dot(direction);
 }
 
-/// Goes along direction_, where the slope of the function is `first`; whether it found a lower
-/// value. The function is convex: its derivative increases along the step. So the minimum lies
-/// between the longest step after which it still falls and the shortest after which it rises, and a
-/// secant of the derivative finds it, however far the first step goes too far.
+/// Searches along direction_, where the slope of the function is `first`. True if it found a lower
+/// value. The function is convex, so its derivative increases along the step. So the minimum lies
+/// between the longest tried step after which it still falls and the shortest after which it rises.
+/// A secant of the derivative finds the minimum, even if the first step was much too long.
 bool SvmNewton::search(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution,
                        double first) {
   double low = 0, low_rise = first, high = std::numeric_limits<double>::infinity(), high_rise = 0,
@@ -87,8 +92,8 @@ bool SvmNewton::search(SvmObjective& objective, const SvmSettings& settings, Svm
       std::swap(value_, trial_);
       return true;
     }
-    // An end that stays counts half, else the secant stays on one side of a kink (the Illinois
-    // method).
+    // Halves the slope at an end that stays, because otherwise the secant would remain on one side
+    // of a kink (the Illinois method).
     if (falls) {
       low = length;
       low_rise = rise;
@@ -115,13 +120,13 @@ SvmNewton::Outcome SvmNewton::step(SvmObjective& objective, const SvmSettings& s
   solution.hessian.w = solution.w;
   solution.hessian.slope = slope_;
   solution.curved_rows += curvature.back();  // the product of the columns of ones
-  double promised = 0;                       // by the undamped step
+  double promised = 0;                       // decrease that the undamped step promises
   for (const double damping : dampings) {
     const double first = find_direction(objective, curvature, damping);
     if (damping == 0) promised = -first;
     if (first < 0 && search(objective, settings, solution, first)) return Outcome::moved;
   }
-  // w stays, and s must be that of w again.
+  // w does not change, so s is computed for w again.
   objective.evaluate(solution.w, slope_, value_);
   count_evaluation(objective, solution);
   const double roundoff = unit_roundoff(objective.x().spec().type);
@@ -178,7 +183,7 @@ void SvmNewton::run(SvmObjective& objective, const SvmSettings& settings, SvmSol
   solution.last = value_;
 }
 
-/// Keeps w if its gap is the smallest so far; whether it is.
+/// Keeps w if its gap is the smallest so far. True if it is.
 bool SvmNewton::keeps(const SvmSolution& solution) {
   if (!(value_.gap() < best_gap_)) return false;
   best_gap_ = value_.gap();

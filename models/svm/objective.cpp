@@ -14,11 +14,11 @@ namespace {
 
 using ObjectiveResult = Result<std::unique_ptr<SvmObjective>>;
 
-/// Rows for each unknown below which a part tells nothing of the whole.
+/// With fewer rows than this for each unknown, a part does not represent the table.
 constexpr std::int64_t least_rows_of_part = 16;
 
-/// Makes the objective of the first `rows` rows of this rank, `all` rows of all ranks. `shared`:
-/// their tensors, if another objective has them.
+/// Makes the objective of the first `rows` rows of this rank. `all`: number of these rows over all
+/// ranks. `shared`: their tensors, if another objective already has them.
 ObjectiveResult make_of_rows(const AnalysisCase& analysis, std::int64_t rows, std::int64_t all,
                              double cost, bool with_hessian,
                              const std::map<std::string, Tensor*>& shared) {
@@ -139,7 +139,7 @@ SvmHessian SvmObjective::last_hessian(const SvmSolution& solution, std::uint64_t
   SvmHessian last = solution.hessian;
   last.h = curvature_;
   std::mt19937_64 random(seed);
-  // Features of any scale count alike: the norm of each scaled column of (x, 1) is 1.
+  // Scales each column of (x, 1) to norm 1, so that features of any scale have the same weight.
   for (std::size_t j = 0; j < dimensions(); ++j) {
     const double diagonal = last.h[j * dimensions() + j];
     const double scale = diagonal > 0 && std::isfinite(diagonal) ? 1 / std::sqrt(diagonal) : 1;

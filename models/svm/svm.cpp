@@ -11,8 +11,8 @@
 namespace assay {
 namespace {
 
-/// Newton's first steps are made on this part of the rows, to this gap: w is then as near as so
-/// few rows can tell, and some steps on all rows remain.
+/// Newton's first steps use only this part of the rows, down to this gap. Then w is as near to the
+/// solution as so few rows permit, and only some steps on all rows remain.
 constexpr std::int64_t first_part = 16;
 constexpr double first_gap = 0.02;
 
@@ -88,9 +88,9 @@ class Svm final : public Analysis {
   Execution execution() const override {
     Execution all = objective_->execution();
     all.algorithm = settings_.nelder_mead ? "nelder_mead" : "newton";
-    // Describes the last run. Rows without curvature need nothing, and without a slope
-    // (nelder_mead) there is no gradient to add to. Passes are those that surely read the whole
-    // table: what the curvature and the first part read again may come from a cache.
+    // Describes the last run. Rows without curvature need no operations, and without a slope
+    // (nelder_mead) no gradient is computed. `passes` counts only those that certainly read the
+    // whole table: the data that the curvature and the first part read again may come from a cache.
     const auto width = static_cast<double>(objective_->dimensions());
     const double of_row = (settings_.nelder_mead ? 2 : 4) * width;
     all.algorithmic_flops =
@@ -100,8 +100,8 @@ class Svm final : public Analysis {
   }
 
   std::map<std::string, Metric> metrics() const override {
-    // The gap is that of a dual solution that the verification makes feasible itself. A run's own
-    // differs: a steep slope multiplies its rounding.
+    // The gap uses a dual solution that the verification itself makes feasible. The run's own gap
+    // differs, because a steep slope amplifies its rounding errors.
     return {{"objective", {solution_.objective, "", "lower"}},
             {"duality_gap", {check_.gap, "", "lower"}},
             {"accuracy", {check_.accuracy, "", "higher"}},
@@ -121,7 +121,7 @@ class Svm final : public Analysis {
         SvmSettings rough = settings_;
         rough.gap = std::max(settings_.gap, first_gap);
         newton_.run(*part_, rough, solution_);
-        solution_.evaluations = solution_.steps = 0;  // counts are of the whole table
+        solution_.evaluations = solution_.steps = 0;  // only evaluations of the whole table count
       }
       newton_.run(*objective_, settings_, solution_);
       return;

@@ -1,5 +1,5 @@
 #pragma once
-// Linear support vector machine of a table that is spread over ranks: minimise
+// Linear support vector machine of a table that is distributed over ranks: minimise
 //   P(w) = ||w||^2 / 2 + C sum_i max(0, 1 - y_i w.(x_i, 1))
 // over w [d + 1], whose last element is the intercept. It is regularised like the others, as in
 // LIBLINEAR (Fan, Chang, Hsieh, Wang and Lin, J. Mach. Learn. Res. 9, 2008) with a bias of 1.
@@ -25,7 +25,8 @@ struct SvmSettings {
   int evaluations = 500;     ///< of P, at most
 };
 
-/// The demands of a case, read from its texts. Its verification uses this, the runs SvmSettings.
+/// The claims of a case, read from its texts. The verification uses these, the runs use
+/// SvmSettings.
 struct SvmClaims : TableClaims {
   bool nelder_mead = false;
   double cost = 1, gap = 1e-3;
@@ -44,8 +45,8 @@ struct SvmValue {
   double gap() const { return (primal - dual) / primal; }
 };
 
-/// Why Newton's method stopped: the gap was reached, or all evaluations were made; many steps made
-/// no smaller gap; or no step lowered the smoothed P.
+/// Why Newton's method stopped: the gap was reached; all evaluations were made; many steps made the
+/// gap no smaller; or no step lowered the smoothed P.
 enum class SvmEnd { reached, evaluations, rounding, stuck };
 
 /// The last Hessian matrix that Newton's method has used.
@@ -62,18 +63,18 @@ struct SvmSolution {
   double slope = 0;         ///< of the smoothed hinge that gave the dual solution; 0: there is none
   double objective = 0;     ///< P(w)
   double gap = 0;           ///< (P - D) / P; 1 where there is no dual solution
-  SvmValue last;            ///< Newton's: what the kernel made of w and slope
+  SvmValue last;            ///< Newton's: the kernel's results for w and slope
   int evaluations = 0;      ///< passes over the table for P
-  std::int64_t passes = 0;  ///< runs of the kernel meanwhile, as its step counted them
+  std::int64_t passes = 0;  ///< runs of the kernel, as its step counted them
   double start = 0;         ///< P where the method began, at w = 0
   double operations = 0;    ///< of the row: Execution::algorithmic_flops
   double flops = 0, curvature_flops = 0;  ///< of both kernels on all ranks, as their steps count
-  std::vector<double> vertex;             ///< Nelder-Mead: any of the last simplex [d + 1]
+  std::vector<double> vertex;             ///< Nelder-Mead: a vertex of the last simplex [d + 1]
   int steps = 0;                          ///< Newton's: passes for the Hessian matrix
-  SvmHessian hessian;                     ///< h and probe: for the verification alone
+  SvmHessian hessian;                     ///< h and probe: only for the verification
   SvmEnd end = SvmEnd::reached;           ///< Newton's
-  /// Rows for which P, and for which the curvature was computed: sums over all ranks and all
-  /// passes, including passes over a part of the table.
+  /// Number of rows for which P and the curvature were computed, summed over all ranks and passes,
+  /// including passes over a part of the table.
   double evaluated_rows = 0, curved_rows = 0;
 };
 
@@ -85,12 +86,12 @@ LinalgProblem make_hessian_problem(std::int64_t rows, std::int64_t features, Pre
 /// hinge_hessian.
 class SvmObjective {
  public:
-  /// Unsupported where the case's backend lacks an operation.
+  /// Unsupported if the case's backend lacks an operation.
   static Result<std::unique_ptr<SvmObjective>> make(const AnalysisCase& analysis, double cost,
                                                     bool with_hessian);
   /// The same for a sample of the table: the first 1 / `part` of the rows of every rank, weighted
-  /// so that the sum estimates that of all rows. It reads the tensors x and y of `whole`, which
-  /// must outlive it. Null where the sample would be too small to be useful.
+  /// so that the sum estimates the sum over all rows. Reads the tensors x and y of `whole`, which
+  /// must outlive it. Null if the sample would be too small to be useful.
   static Result<std::unique_ptr<SvmObjective>> make_part(const AnalysisCase& analysis, double cost,
                                                          SvmObjective& whole, std::int64_t part);
   /// `rows`: number of rows of all ranks.
@@ -109,8 +110,8 @@ class SvmObjective {
   /// One pass over the table, at `w` [d + 1]. slope: of the smoothed hinge; 0: only the primal is
   /// computed. Collective.
   void evaluate(std::span<const double> w, double slope, SvmValue& value);
-  /// The part of the Hessian matrix of the sum that rows with 0 < s < 1 make at the last evaluated
-  /// w: [d + 1, d + 1], to be multiplied by C slope.
+  /// The contribution of rows with 0 < s < 1 to the Hessian matrix at the last evaluated w: [d + 1,
+  /// d + 1], still to be multiplied by C slope.
   const std::vector<double>& curvature();
   /// The Hessian matrix of `solution` for its verification, with random signs in the probe.
   SvmHessian last_hessian(const SvmSolution& solution, std::uint64_t seed) const;
@@ -137,13 +138,13 @@ class SvmNewton {
   /// Sets w = 0 and the first slope.
   void start(SvmSolution& solution) const;
   /// Iterates from solution.w and solution.slope until the duality gap or the number of evaluations
-  /// of `settings` is reached, or rounding prevents a smaller gap. The solution is that with the
-  /// smallest gap.
+  /// of `settings` is reached, or until rounding prevents a smaller gap. Keeps the solution with
+  /// the smallest gap.
   void run(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution);
 
  private:
   /// moved: to another w. solved: the smoothed problem needs no step. hidden: steps would gain less
-  /// than rounding errors. stuck: no step lowers it, though it should.
+  /// than rounding errors. stuck: no step lowers the smoothed P, although one should.
   enum class Outcome { moved, solved, hidden, stuck };
   double find_direction(SvmObjective& objective, const std::vector<double>& curvature,
                         double damping);
@@ -163,17 +164,17 @@ class SvmNewton {
 struct SvmCheck {
   Verification verification;
   double accuracy = 0, objective = 0, gap = 0;
-  double error = 0;  ///< of the objective that the run computed, as a part of it
+  double error = 0;  ///< relative error of the run's objective
 };
 SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const DataTable& table,
                     const RowPass& mine, RankCalls& ranks);
 
-/// `table`, whose labels are 0 and 1 or -1 and +1, with labels -1 and +1. InputError with the row
-/// when another label is read.
+/// Converts the labels of `table` (0 and 1, or -1 and +1) to -1 and +1. Reading another label
+/// throws InputError with the row.
 std::unique_ptr<DataTable> sign_labels(std::unique_ptr<DataTable> table);
-/// InputError with the rows where both 0 and -1 are labels of `table` (whose labels are not signed
-/// yet), since sign_labels() would make one class of three, and where all are of one class.
-/// `mine` is a pass with labels. Collective.
+/// InputError, with the rows, if both 0 and -1 are labels of `table` (before sign_labels(), which
+/// would map both to one class), or if all rows have one class. `mine` is a pass with labels.
+/// Collective.
 void expect_two_classes(const DataTable& table, const RowPass& mine, Communicator& ranks);
 
 Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& analysis,

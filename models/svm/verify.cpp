@@ -8,19 +8,19 @@
 namespace assay {
 namespace {
 
-/// Sums over rows, in one array: max(0, z), s, rows on the right side, what rounding may change of
-/// max(0, z), rows on the wrong side, the smoothed hinge, what rounding may change of s and of s
-/// (x, 1), the norm of s (x, 1), then s y (x, 1).
+/// Sums over rows, in one array: max(0, z), s, rows on the right side, the error of max(0, z) by
+/// rounding, rows on the wrong side, the smoothed hinge, the errors of s and of s (x, 1) by
+/// rounding, the norm of s (x, 1), then s y (x, 1).
 constexpr std::size_t hinge = 0, slack = 1, right = 2, uncertain = 3, wrong = 4, smooth = 5,
                       slack_doubt = 6, pull_doubt = 7, pull = 8, direction = 9;
 
-/// Slope of the dual solution of a method that has none: any is feasible.
+/// Slope for the dual solution of a method without one: every slope gives a feasible solution.
 constexpr double any_slope = 10;
 
-/// Nelder-Mead stops where the values of P at all vertices differ by less than this part of P(0).
+/// Nelder-Mead stops when the values of P at all vertices differ by less than this part of P(0).
 constexpr double flat_simplex = 1.5e-8;
 
-/// `roundoff`: the error of f, as a part of the norm of its terms.
+/// `roundoff`: the error of f, relative to the norm of its terms.
 void add_row(const double* x, double y, const std::vector<double>& w, double slope, double roundoff,
              double* sums) {
   const std::size_t d = w.size() - 1;
@@ -37,7 +37,7 @@ void add_row(const double* x, double y, const std::vector<double>& w, double slo
   sums[uncertain] += z > -error ? error : 0;
   sums[slack] += s;
   sums[smooth] += s * (z - s / (2 * slope));
-  // s is clipped: it is sure where slope z is far enough outside of [0, 1].
+  // s is clipped to [0, 1], so it is exact if slope z is far enough outside.
   const double reach = slope * error,
                doubt = slope * z > -reach && slope * z < 1 + reach ? std::min(reach, 1.0) : 0;
   sums[slack_doubt] += doubt;
@@ -63,19 +63,20 @@ double compute_square_norm(const double* v, std::size_t count) {
   return sum;
 }
 
-/// Newton's method may compute P again after its last step: at w, for another slope, and at the
-/// best w of all.
+/// Newton's method may evaluate P further times after its last step: at w, for another slope, and
+/// at the best w.
 constexpr double most_further_evaluations = 3;
 
-/// The error in the number of evaluations: 0 if they are counted right and within the limit.
+/// The error in the number of evaluations: 0 if the count is right and within the limit.
 double wrong_evaluations(const SvmSolution& solution, const SvmClaims& claims) {
   const double further = claims.nelder_mead ? 0 : most_further_evaluations;
   return std::abs(static_cast<double>(solution.passes - solution.evaluations)) +
          std::max(0.0, static_cast<double>(solution.evaluations - claims.evaluations) - further);
 }
 
-/// The row's operations less those of the kernels. Nelder-Mead needs no gradient, which is half of
-/// an evaluation's. A Hessian matrix counts as of half of the rows, but may be of none or of all.
+/// The difference between the row's operations and those of the kernels. Nelder-Mead needs no
+/// gradient, which is half of the operations of an evaluation. The kernel counts a Hessian matrix
+/// as made from half of the rows, but any number of rows may have curvature.
 double wrong_operations(const SvmSolution& solution, const SvmClaims& claims) {
   const auto width = static_cast<double>(claims.features + 1);
   const double evaluated = (claims.nelder_mead ? 0.5 : 1) * solution.flops,
@@ -86,7 +87,7 @@ double wrong_operations(const SvmSolution& solution, const SvmClaims& claims) {
   return off / evaluated;
 }
 
-/// Why a run that tells its gap has not reached the one that the case asks for.
+/// Why a run that reports its gap has not reached the gap of the case.
 std::string why_unreached(SvmEnd end) {
   switch (end) {
     case SvmEnd::evaluations:
@@ -101,8 +102,9 @@ std::string why_unreached(SvmEnd end) {
   }
 }
 
-/// A run that broke off may be right only if its kernel is: its sums at the last w and slope are
-/// those of the rows, up to rounding. `roundoff`: of a sum, as a part of its terms.
+/// A run that stopped before its gap can be right only if its kernel is right: the kernel's sums at
+/// the last w and slope must be those of the rows, up to rounding. `roundoff`: error of a sum,
+/// relative to its terms.
 void add_sums(const SvmSolution& solution, const SvmClaims& claims, const std::vector<double>& sums,
               double roundoff, std::vector<Relation>& relations) {
   const std::vector<double>&w = solution.w, &gradient = solution.last.gradient;
@@ -137,11 +139,12 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
                     const RowPass& mine, RankCalls& ranks) {
   const std::size_t width = solution.w.size(), d = width - 1;
   const double slope = solution.slope > 0 ? solution.slope : any_slope;
-  // Nelder-Mead before its last evaluation: its simplex has then to be flat.
+  // Nelder-Mead that stops before its last evaluation must have a flat simplex.
   const bool stopped = claims.nelder_mead && solution.evaluations < claims.evaluations &&
                        solution.vertex.size() == width;
-  // Sums of d + 1 terms in any order, with w rounded to the table's type, there and here: errors
-  // are random, so that 8 deviations bound them. Equal rows have equal ones, which add up.
+  // Error of sums of d + 1 terms in any order, in the kernel (with w rounded to the table's type)
+  // and here. Such errors are random, so 8 deviations bound them. Equal rows have equal errors,
+  // which add up.
   const double roundoff = 8 * std::sqrt(static_cast<double>(d) / 6 + 2) *
                           (unit_roundoff(mine.type) + unit_roundoff(DataType::fp64));
   const HessianCheck hessian(solution.hessian, mine.type, roundoff);
@@ -170,7 +173,7 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
   const double error = summed + std::max(rounding, c * sums[uncertain] / primal);
   relations.push_back(
       {"objective", "|P - own P| / own P", std::abs(solution.objective - primal) / primal, error});
-  // A run that tells that it has not reached the gap, though it did all that it may, is not wrong.
+  // A run is not wrong if it says that it has not reached the gap, and has done all that it may.
   const bool unreached =
       solution.end != SvmEnd::reached && solution.gap > claims.gap &&
       (solution.end != SvmEnd::evaluations || solution.evaluations >= claims.evaluations);
@@ -198,7 +201,7 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmClaims& claims, const 
     relations.push_back({"stop", "(P at a vertex of the last simplex - P) / P(0)",
                          std::abs(vertex - primal) / (c * n) + rest,
                          flat_simplex + 4 * error * std::max(1.0, vertex / (c * n))});
-  } else {  // the last: where it alone is missed, the run may be right
+  } else {  // last, because a run that violates only this relation may be right
     relations.push_back({"duality gap", "(P - D) / P" + why_unreached(solution.end), gap,
                          claims.gap + 4 * (summed + rounding)});
   }

@@ -1,5 +1,5 @@
 #pragma once
-// The interface by which programs of data analysis read observations, generated or from files.
+// The interface through which programs of data analysis read observations, generated or from files.
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// The content hash by which suites, hardware and software are compared.
+// The content hash that identifies suites, hardware and software.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -41,8 +41,8 @@ std::string escape_controls(const std::string& text);
 /// it. It serves programs whose results go to a file.
 void survive_leaving_reader();
 
-/// Flushes std::cout. The reason why output was lost, or nothing. A reader that has left wanted no
-/// more of it.
+/// Flushes std::cout. The reason why output was lost, or nothing. A reader that has left is no
+/// reason: it wanted no further output.
 std::optional<std::string> why_output_lost();
 
 }  // namespace assay

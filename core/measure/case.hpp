@@ -11,7 +11,8 @@
 
 namespace assay {
 
-/// One parameter by which cases differ. A benchmark declares its dimensions in the order of the id.
+/// One parameter that distinguishes cases. A benchmark declares its dimensions in the order of the
+/// id.
 struct Dimension {
   std::string name;  ///< "direction": flag --direction, key in suites, field in a row's parameters
   std::string help;

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 /// The counters are late by up to one update at the beginning and at the end of an interval. Work
-/// before and after uses no more power than the runs, so the error is at most the energy of one
+/// before and after uses at most the power of the runs, so the error is at most the energy of one
 /// update: 5 % of 20 updates.
 constexpr double updates_of_interval = 20;
 /// Runs must fill this part of an interval, because energy used between runs is counted as theirs.

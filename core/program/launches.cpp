@@ -42,7 +42,7 @@ std::string tell_where_rows_are(const std::optional<fs::path>& journal) {
   return "";
 }
 
-/// Blocks the signals by which users end programs; end_if_told() handles them.
+/// Blocks the signals with which users end programs; end_if_told() handles them.
 class HeldSignals final {
  public:
   HeldSignals() {

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// Settings by which samples are decoded. Equal settings give equal bytes, on any number of threads
-/// and ranks.
+/// Settings for decoding samples. Equal settings give equal bytes, on any number of threads and
+/// ranks.
 struct DecodeSettings {
   int size = 224;        ///< height and width of the result
   bool training = true;  ///< random views, by `augment`; else the centre

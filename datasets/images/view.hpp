@@ -38,8 +38,8 @@ View training_view(ImageSize image, std::uint64_t seed, std::uint64_t epoch, std
 /// the shorter side to 256 and cropping the central 224, without the intermediate rounding.
 View evaluation_view(ImageSize image);
 
-/// The largest number (1, 2, 4 or 8) by which the sides of an image may be divided before a crop is
-/// resized to `size`, so that no side of the crop becomes smaller than `size`; else 1.
+/// The largest divisor (1, 2, 4 or 8) of the sides of an image before a crop is resized to `size`,
+/// so that no side of the crop becomes smaller than `size`; else 1.
 int reduction_for(const Crop& crop, int size);
 
 }  // namespace assay

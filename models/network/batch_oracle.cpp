@@ -138,7 +138,7 @@ std::string BatchOracle::fault(const Batch& batch, bool training) const {
     }
     try {
       fault = fault_of_file(batch, image, training);
-    } catch (const std::exception& error) {  // on this rank alone: the others would wait for it
+    } catch (const std::exception& error) {  // only on this rank: the other ranks would wait for it
       fault = fmt::format("{} cannot be read again: {}", name_place(batch, image), error.what());
     }
   }

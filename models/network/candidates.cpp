@@ -25,9 +25,8 @@ constexpr int measured_runs = 3;
 /// A candidate whose first run took this many times as long as the fastest is not run again.
 constexpr double much_slower = 2;
 
-/// The error that one operation may have, as a part of the network's bound. ResNet-50 has about 64
-/// layers; if their errors are independent, the total error is about sqrt(64) = 8 times that of
-/// one.
+/// The error that one operation may have, as a part of the network's bound: about 1 / sqrt(n) for
+/// the n layers of a network like ResNet-50, whose errors are independent.
 constexpr double share_of_tolerance = 1.0 / 8;
 
 /// True if two operations of a backend do the same in the same way.

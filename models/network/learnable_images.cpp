@@ -50,7 +50,7 @@ LearnableImages::LearnableImages(const LearnableSettings& settings) : settings_(
     make_pattern(settings.seed, k, settings.size, patterns_.data() + k * elements());
 }
 
-/// The number of pixels by which an image is moved along an axis, in [0, size).
+/// The shift of an image along an axis, in pixels, in [0, size).
 std::int64_t LearnableImages::movement(std::uint32_t word) const {
   const std::int64_t most = settings_.size / 8;
   return (settings_.size + choice(word, 2 * most + 1) - most) % settings_.size;

@@ -35,7 +35,7 @@ struct Network {
   std::int64_t classes = 1000;
   Labels labels = Labels::per_sample;
   bool filters = true;                  ///< it has convolutions
-  Quality quality = Quality::accuracy;  ///< by which its results are judged
+  Quality quality = Quality::accuracy;  ///< the measure of its results
   /// Adds all layers, from the input to the loss.
   std::function<void(GraphBuilder&, const Learning&)> add_layers;
   /// A form of the network that a plain fp64 loop can train (--self-check).

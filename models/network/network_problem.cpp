@@ -29,7 +29,7 @@ double NetworkProblem::flops() const {
   return of_one.flops() * static_cast<double>(batch_ * steps_);
 }
 
-/// Each phase counts separately: between its reads and writes lie only its own writes.
+/// Counts the reads and the writes of each phase: only the phase's own writes lie between them.
 double NetworkProblem::passes() const {
   if (!training_) return 1;
   const auto accumulated = static_cast<double>(traffic_->accumulated);

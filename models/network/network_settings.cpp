@@ -64,7 +64,7 @@ void complete_data(Settings& settings, SettingsReader& reader, TrainingData& dat
         "--data {}: files have square images of three colours, and this network reads {} x {} x {} "
         "numbers. Use --data learnable, or synthetic.",
         training_set, data.input.channels, data.input.height, data.input.width));
-  if (!is_files(data.data)) {  // the others belong to files
+  if (!is_files(data.data)) {  // these settings belong to files
     settings["augment"] = "crop+flip";
     settings["page_cache"] = "cached";
     settings["validation"] = "none";  // generated data include validation images

@@ -17,7 +17,7 @@ constexpr double spread_factor = 4;
 
 Trainer::Difference worst(const std::vector<Trainer::Difference>& differences) {
   Trainer::Difference largest;
-  double most = 0;  // of the ratios to what is allowed
+  double most = 0;  // largest ratio to the allowed value
   for (const Trainer::Difference& difference : differences) {
     if (difference.relative / difference.allowed <= most) continue;
     most = difference.relative / difference.allowed;

@@ -10,7 +10,7 @@ namespace assay {
 
 class Executor;
 
-/// The quality by which a network is judged. The score of a set is the mean of its samples' scores.
+/// The measure of a network's quality. The score of a set is the mean of its samples' scores.
 enum class Quality {
   accuracy,     ///< a sample scores 1 if its label has the largest logit, else 0
   correlation,  ///< Pearson's, of a sample's outputs and targets

@@ -162,7 +162,7 @@ std::vector<LayerTime> layer_times(const Executor& executor,
     all.push_back(std::move(layer));
   }
   const std::string why = why_not_measured(all, runs);
-  double wrong = why.empty() ? 0 : 1;  // on all ranks: what follows is collective
+  double wrong = why.empty() ? 0 : 1;  // on all ranks, since later calls are collective
   ranks.allreduce_max(std::span(&wrong, 1));
   if (wrong > 0) throw WrongResult(why.empty() ? "the layers of another rank are wrong" : why);
   return all;

@@ -17,15 +17,15 @@
 namespace assay {
 namespace {
 
-/// Largest loss scale while candidates are compared: where gradients overflow, no result says
-/// whether it was computed right. 1024 was too much for planes of so few pixels that a channel's
-/// variance may be next to nothing.
+/// Largest loss scale while candidates are compared: if gradients overflow, no result proves
+/// anything. 1024 was too large for planes of very few pixels, whose channels may have variances
+/// near 0.
 constexpr double scale_of_choosing = 8;
 
-/// A step puts few numbers, and waits for all of them before it ends.
+/// A step puts only a few numbers, and waits for all of them before it ends.
 constexpr std::size_t numbers_under_way = 16;
 
-/// True if the transport that sums the gradients cannot read the memory that they are in.
+/// True if the transport that sums the gradients cannot read the memory of the gradients.
 bool is_staged(const TrainerSettings& settings, const Communicator& ranks) {
   return ranks.size() > 1 && settings.executor.device != "cpu" && !settings.sums_on_device;
 }
@@ -71,7 +71,8 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
   exchange_ =
       std::make_unique<GradientExchange>(*executor_, ranks_, adding(), settings_.bucket_bytes,
                                          is_staged(settings_, ranks_), settings_.control);
-  // The ranks' memory is as its last user left it; what lies between parameters has to be 0.
+  // Memory of the ranks still has the content of its last user, but the gaps between parameters
+  // must be 0.
   const auto clear = [this](ValueIndex value) { device().fill(executor_->tensor(value), 0); };
   clear(graph().gradients);
   if (graph().lags()) clear(graph().lagged);

@@ -78,7 +78,7 @@ void PipelineStage::initialise() {
   put_initial(first, settings_.seed);
   running_ = initial_statistics(stage_.graph);
   update_.begin(first);
-  first.clear(stage_.graph.gradients);  // and what lies between parameters
+  first.clear(stage_.graph.gradients);  // also the gaps between parameters
   first.clear(stage_.graph.batch_gradients);
   seconds_ = {};
   for (auto* const each : {&seconds_.forward, &seconds_.backward, &seconds_.passes})

@@ -86,8 +86,8 @@ class Trainer {
   /// step(rate) in two parts, for a device that can take a whole step at once (always if why_host()
   /// is ""; else std::logic_error). start_step() submits all work to the device, including copies
   /// of the data that the host reads, and waits for nothing. finish_step() waits for the device,
-  /// reads these data, and does the host's part, which the next step needs. Between the two, no
-  /// other function may be called (those about steps and states throw std::logic_error). `begun`:
+  /// reads these data, and does the host's part, which the next step needs. Between the two, only
+  /// wait_for_sums() may be called (functions of steps and states throw std::logic_error). `begun`:
   /// raw_seconds() when the device began; if missing, when start_step() began. finish_step() is
   /// collective.
   void start_step(double rate);

@@ -196,6 +196,7 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
     const fake::OpeningScope meanwhile;
     std::memset(at, 0xff, bytes);  // NaN: nothing may rely on what fresh memory holds
   }
+  fake::memory_changed();
   allocated()[at] = made;
   *data = at;
   in_use += bytes;

@@ -68,6 +68,25 @@ std::size_t claimed(const char* variable, std::size_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+/// Runs one algorithm; all that its result depends on tells it from others.
+cudnnStatus_t start(int direction, const char* name, const cudnnConvolutionStruct& convolution,
+                    const cudnnTensorStruct& x, const void* at_x, const cudnnFilterStruct& w,
+                    const void* at_w, const cudnnTensorStruct& y, const void* at_y) {
+  const cudnnStatus_t status = starting(name);
+  if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", name)) return status;
+  const cudnnConvolutionStruct how = split(convolution);
+  std::vector<std::int64_t> what{direction, how.sums, how.math, how.groups, how.parts, how.narrow,
+                                 x.type,    x.format, w.type,   w.format,   y.type,    y.format};
+  for (const auto* const all : {&how.pad, &how.stride, &how.dilation, &x.dims, &w.dims, &y.dims})
+    what.insert(what.end(), all->begin(), all->end());
+  for (const void* const at : {at_x, at_w, at_y})
+    what.push_back(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(at)));
+  fake::submit_repeatable(what, [direction, how, x, y, w, at_x, at_y, at_w] {
+    convolve(direction, how, x, at_x, w, at_w, y, at_y);
+  });
+  return status;
+}
+
 }  // namespace
 
 extern "C" {
@@ -221,13 +240,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void*, cudnnTensorDes
                                       cudnnConvolutionDescriptor_t convolution,
                                       cudnnConvolutionFwdAlgo_t algorithm, void*, std::size_t,
                                       const void*, cudnnTensorDescriptor_t y, void* at_y) {
-  const cudnnStatus_t status = starting(forward_names[algorithm]);
-  if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", forward_names[algorithm]))
-    return status;
-  fake::submit([how = split(*convolution), x = *x, y = *y, w = *w, at_x, at_y, at_w] {
-    convolve(0, how, x, at_x, w, at_w, y, at_y);
-  });
-  return status;
+  return start(0, forward_names[algorithm], *convolution, *x, at_x, *w, at_w, *y, at_y);
 }
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void*, cudnnFilterDescriptor_t w,
                                            const void* at_w, cudnnTensorDescriptor_t y,
@@ -236,12 +249,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void*, cudnnFilt
                                            cudnnConvolutionBwdDataAlgo_t algorithm, void*,
                                            std::size_t, const void*, cudnnTensorDescriptor_t x,
                                            void* at_x) {
-  const cudnnStatus_t status = starting(data_names[algorithm]);
-  if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", data_names[algorithm])) return status;
-  fake::submit([how = split(*convolution), x = *x, y = *y, w = *w, at_x, at_y, at_w] {
-    convolve(1, how, x, at_x, w, at_w, y, at_y);
-  });
-  return status;
+  return start(1, data_names[algorithm], *convolution, *x, at_x, *w, at_w, *y, at_y);
 }
 cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void*, cudnnTensorDescriptor_t x,
                                              const void* at_x, cudnnTensorDescriptor_t y,
@@ -250,13 +258,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void*, cudnnTe
                                              cudnnConvolutionBwdFilterAlgo_t algorithm, void*,
                                              std::size_t, const void*, cudnnFilterDescriptor_t w,
                                              void* at_w) {
-  const cudnnStatus_t status = starting(filter_names[algorithm]);
-  if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", filter_names[algorithm]))
-    return status;
-  fake::submit([how = split(*convolution), x = *x, y = *y, w = *w, at_x, at_y, at_w] {
-    convolve(2, how, x, at_x, w, at_w, y, at_y);
-  });
-  return status;
+  return start(2, filter_names[algorithm], *convolution, *x, at_x, *w, at_w, *y, at_y);
 }
 
 }  // extern "C"

@@ -334,7 +334,12 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
   c.how.narrow = engine.has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
   if (engine.has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) c.how.parts = 20;
   const bool wrong = is("FAKE_CUDNN_WRONG", engine.name());
-  fake::submit([c, wrong, fused, operands, x, w, y, sum, square_sum] {
+  std::vector<std::int64_t> what{of.number};
+  for (const char* place : all)
+    what.push_back(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(place)));
+  static std::int64_t calls = 0;
+  if (std::count(operands.begin(), operands.end(), y) > 0) what.push_back(++calls);  // in place
+  fake::submit_repeatable(what, [c, wrong, fused, operands, x, w, y, sum, square_sum] {
     const cudnnFilterStruct filter{c.w.type, c.w.format, c.w.dims};
     if (c.sums) {
       cudnnTensorStruct wide = c.y;

@@ -25,6 +25,8 @@ struct Object {
   std::map<int, std::vector<char>> values{};
   std::map<int, std::vector<std::shared_ptr<Object>>> parts{};
   const Engine* engine = nullptr;  ///< of one that a query filled
+  std::int64_t number = ++made;
+  static inline std::int64_t made = 0;
 
   template <class T>
   std::vector<T> all(int name) const {

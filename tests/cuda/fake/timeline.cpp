@@ -41,6 +41,7 @@ std::map<const void*, std::shared_ptr<Passing>> events;
 const void* last_stream = nullptr;
 double begun = 0;
 int depth = 0;  ///< calls within calls
+unsigned long happened = 0;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -97,6 +98,7 @@ void submit(const void* stream, Task task) {
 }  // namespace
 
 void begin_work(const void* stream) {
+  ++happened;
   if (depth++ > 0) return;
   if (stream != nullptr) last_stream = stream;
   const double until = now() + 1e-6 * number("FAKE_GPU_SUBMIT_US", 0);
@@ -104,6 +106,8 @@ void begin_work(const void* stream) {
   }
   begun = now();
 }
+
+void memory_changed() { ++happened; }
 
 void end_work(std::size_t pieces) {
   if (--depth > 0 || fake_gpu_captures() != 0) return;
@@ -165,4 +169,6 @@ double time_of(const void* event) { return events[event]->at; }
 extern "C" {
 void fake_gpu_begin_work(const void* stream) { fake::begin_work(stream); }
 void fake_gpu_end_work() { fake::end_work(1); }
+/// Counts whatever may change memory: work, and new memory (submitted.hpp).
+unsigned long fake_gpu_happened() { return fake::happened; }
 }

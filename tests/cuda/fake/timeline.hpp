@@ -15,6 +15,7 @@ namespace fake {
 /// Work on `stream` (null: that of the call before), which one call submits in `pieces`.
 void begin_work(const void* stream);
 void end_work(std::size_t pieces);
+void memory_changed();
 void record_time(const void* event, const void* stream);
 void order_time(const void* stream, const void* event);
 /// The stream's later work waits until `*gate` has reached `value`.

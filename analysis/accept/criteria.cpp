@@ -8,9 +8,9 @@
 
 #include "analysis/accept/file_hash.hpp"
 #include "core/base/error.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {

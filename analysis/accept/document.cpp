@@ -1,6 +1,6 @@
 #include "analysis/accept/acceptance.hpp"
 #include "analysis/repeat_command.hpp"
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 
 namespace assay {
 

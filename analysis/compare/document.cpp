@@ -1,7 +1,7 @@
 // The fields of a comparison in JSON.
 
 #include "analysis/compare/comparison.hpp"
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 
 namespace assay {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/base/json_fields.hpp"
 #include "core/base/numbers.hpp"
-#include "core/result/json_fields.hpp"
 #include "formulas/quality.hpp"
 
 namespace assay {

@@ -6,9 +6,9 @@
 
 #include "analysis/history/history.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/base/text.hpp"
 #include "core/result/journal.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "analysis/history/history.hpp"
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 
 namespace assay {
 

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "analysis/model/fitted_model.hpp"
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 
 namespace assay {
 

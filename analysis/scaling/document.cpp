@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "analysis/scaling/way_cost.hpp"
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 
 namespace assay::scaling {
 

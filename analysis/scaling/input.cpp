@@ -8,10 +8,10 @@
 #include "analysis/scaling/measured.hpp"
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay::scaling {

@@ -8,8 +8,8 @@
 
 #include "analysis/ratio.hpp"
 #include "analysis/table/beside.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/base/paths.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/same_work.hpp"
 #include "core/result/schema.hpp"
 

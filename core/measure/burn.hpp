@@ -97,7 +97,7 @@ struct Burn {
   std::vector<BurnFault> faults{};          ///< the first ones
   std::map<std::string, double> power_w{};  ///< mean, by energy counter of the first host
   double device_hours = 0;
-  double faults_per_device_hour = 0, limit_per_device_hour = 0;  ///< the latter at 95 %
+  std::optional<double> faults_per_device_hour{}, limit_per_device_hour{};  ///< the latter at 95 %
 };
 
 /// Burns for this many seconds. Collective. Equal on all ranks. Throws WrongResult if the first run

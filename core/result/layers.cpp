@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 
 namespace assay {
 

@@ -1,6 +1,6 @@
 #include "core/result/row.hpp"
 
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 
 namespace assay {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/error.hpp"
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/result/result.hpp"
 #include "core/result/result_check.hpp"
 #include "core/result/schema.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "core/result/json_fields.hpp"
+#include "core/base/json_fields.hpp"
 
 namespace assay {
 

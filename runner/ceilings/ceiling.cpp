@@ -8,8 +8,8 @@
 
 #include "analysis/text_table.hpp"
 #include "core/api/precision.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/result/impossible.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/marks.hpp"
 #include "core/result/result_check.hpp"

@@ -3,8 +3,8 @@
 #include <map>
 #include <vector>
 
+#include "core/base/json_fields.hpp"
 #include "core/base/paths.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {

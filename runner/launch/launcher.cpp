@@ -10,10 +10,10 @@
 
 #include "core/base/error.hpp"
 #include "core/base/input_file.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/standard_streams.hpp"
 #include "core/base/text.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 #include "runner/supervision/child.hpp"
 

@@ -8,11 +8,11 @@
 #include <filesystem>
 
 #include "core/base/error.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/program/given.hpp"
 #include "core/program/suite.hpp"
-#include "core/result/json_fields.hpp"
 
 namespace assay {
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_fields.hpp"
 #include "core/base/paths.hpp"
 #include "core/program/given.hpp"
 #include "core/program/plugins.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/schema.hpp"
 #include "runner/launch/launcher.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/json_fields.hpp"
 #include "core/result/journal.hpp"
-#include "core/result/json_fields.hpp"
 #include "core/result/result.hpp"
 #include "core/result/result_check.hpp"
 #include "core/result/schema.hpp"

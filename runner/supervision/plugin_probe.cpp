@@ -1,7 +1,7 @@
 #include "runner/supervision/plugin_probe.hpp"
 
+#include "core/base/json_fields.hpp"
 #include "core/base/trial.hpp"
-#include "core/result/json_fields.hpp"
 
 namespace assay {
 

@@ -5,6 +5,7 @@
 //     fields.always("id", point.id, "median", point.median);  // several in a call
 //     fields.nullable("reason", point.reason);
 //     fields.optional("note", point.note);
+//     fields.count("runs", point.runs);  // a double that is written as an integer
 //     fields.rest(point.rest);
 //   }
 //
@@ -14,6 +15,7 @@
 // a file of a newer version loses nothing when it is copied.
 
 #include <concepts>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -140,6 +142,7 @@ class FieldReader {
     if (field != object_.end() && !field->is_null()) fields::Form<T>::read(*field, value);
     if constexpr (sizeof...(more) > 0) optional(more...);
   }
+  void count(const char* name, double& value, auto&&... more) { optional(name, value, more...); }
   /// Call it after all other calls.
   void rest(nlohmann::json& rest) {
     rest = nlohmann::json::object();
@@ -165,6 +168,10 @@ class FieldWriter {
   void always(const char* name, const T& value, const More&... more) {
     object_[name] = fields::Form<T>::write(value);
     if constexpr (sizeof...(more) > 0) always(more...);
+  }
+  void count(const char* name, double value, const auto&... more) {
+    object_[name] = static_cast<std::int64_t>(value);
+    if constexpr (sizeof...(more) > 0) count(more...);
   }
   /// Written as null if the field is empty.
   template <class T, class... More>

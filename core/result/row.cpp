@@ -229,25 +229,11 @@ std::optional<double> Row::rate(const std::string& name) const {
 }
 
 void from_json(const json& document, RowProblem& problem) { read_fields(document, problem); }
-void to_json(json& document, const RowExecution& execution) { document = write_fields(execution); }
-void from_json(const json& document, RowExecution& execution) { read_fields(document, execution); }
-void to_json(json& document, const RowTime& time) { document = write_fields(time); }
-void from_json(const json& document, RowTime& time) { read_fields(document, time); }
-void to_json(json& document, const RowCeiling& ceiling) { document = write_fields(ceiling); }
-void from_json(const json& document, RowCeiling& ceiling) { read_fields(document, ceiling); }
-void to_json(json& document, const RowBaseline& baseline) { document = write_fields(baseline); }
-void from_json(const json& document, RowBaseline& baseline) { read_fields(document, baseline); }
-void to_json(json& document, const RowMetric& metric) { document = write_fields(metric); }
-void from_json(const json& document, RowMetric& metric) { read_fields(document, metric); }
 void to_json(json& document, const Epoch& epoch) { document = write_fields(epoch); }
-void to_json(json& document, const RowLayer& layer) { document = write_fields(layer); }
-void from_json(const json& document, RowLayer& layer) { read_fields(document, layer); }
-void to_json(json& document, const RowDeviceState& state) { document = write_fields(state); }
+void to_json(json& document, const RowBaseline& baseline) { document = write_fields(baseline); }
 void from_json(const json& document, RowDeviceState& state) { read_fields(document, state); }
-void to_json(json& document, const RowDeviceHealth& health) { document = write_fields(health); }
 void from_json(const json& document, RowDeviceHealth& health) { read_fields(document, health); }
 void to_json(json& document, const RowLayersSum& sum) { document = write_fields(sum); }
-void from_json(const json& document, RowLayersSum& sum) { read_fields(document, sum); }
 void to_json(json& document, const Row& row) { document = write_fields(row); }
 void from_json(const json& document, Row& row) { read_fields(document, row); }
 

@@ -208,25 +208,11 @@ struct Row {
 
 // Each as it stands in a file, and back.
 void from_json(const nlohmann::json& json, RowProblem& problem);
-void to_json(nlohmann::json& json, const RowExecution& execution);
-void from_json(const nlohmann::json& json, RowExecution& execution);
-void to_json(nlohmann::json& json, const RowTime& time);
-void from_json(const nlohmann::json& json, RowTime& time);
-void to_json(nlohmann::json& json, const RowCeiling& ceiling);
-void from_json(const nlohmann::json& json, RowCeiling& ceiling);
 void to_json(nlohmann::json& json, const RowBaseline& baseline);
-void from_json(const nlohmann::json& json, RowBaseline& baseline);
-void to_json(nlohmann::json& json, const RowMetric& metric);
-void from_json(const nlohmann::json& json, RowMetric& metric);
-void to_json(nlohmann::json& json, const RowDeviceState& state);
 void from_json(const nlohmann::json& json, RowDeviceState& state);
-void to_json(nlohmann::json& json, const RowDeviceHealth& health);
 void from_json(const nlohmann::json& json, RowDeviceHealth& health);
 void to_json(nlohmann::json& json, const Epoch& epoch);
-void to_json(nlohmann::json& json, const RowLayer& layer);
-void from_json(const nlohmann::json& json, RowLayer& layer);
 void to_json(nlohmann::json& json, const RowLayersSum& sum);
-void from_json(const nlohmann::json& json, RowLayersSum& sum);
 /// The row as it stands in a file, and back. json::exception for a field of another type: files are
 /// checked before (result_check.hpp).
 void to_json(nlohmann::json& json, const Row& row);

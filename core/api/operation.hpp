@@ -156,10 +156,25 @@ class BoundOperation : public Operation {
   void bind(std::span<Tensor* const> tensors) override {
     data_.clear();
     for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
+    for (const auto& [name, memory] : named_) *memory = find<void>(name);
   }
   Execution execution() const override { return execution_; }
 
  protected:
+  /// A member of an operation: the bound memory of the argument that has this name, as of find().
+  template <class T>
+  class Argument {
+   public:
+    Argument(BoundOperation* operation, std::string name) {
+      operation->named_.emplace_back(std::move(name), &memory_);
+    }
+    Argument(const Argument&) = delete;
+    operator T*() const { return static_cast<T*>(memory_); }
+
+   private:
+    void* memory_ = nullptr;
+  };
+
   explicit BoundOperation(std::vector<TensorSpec> arguments) : arguments_(std::move(arguments)) {}
 
   /// The memory of an argument.
@@ -178,6 +193,9 @@ class BoundOperation : public Operation {
   std::vector<TensorSpec> arguments_;
   Execution execution_;
   std::vector<void*> data_;  ///< of the arguments, in their order
+
+ private:
+  std::vector<std::pair<std::string, void**>> named_;
 };
 
 template <class P>

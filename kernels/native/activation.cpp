@@ -38,14 +38,6 @@ class Activation final : public BoundOperation {
 
   void bind(std::span<Tensor* const> tensors) override {
     BoundOperation::bind(tensors);
-    source_ = find<std::byte>(problem_.backward() && problem_.of_derivative() != nullptr
-                                  ? problem_.of_derivative()
-                                  : "src");
-    bias_ = find<Value>("bias");
-    diff_dst_ = find<std::byte>("diff_dst");
-    target_ = find<std::byte>(problem_.backward() ? "diff_src" : "dst");
-    diff_bias_ = find<Value>("diff_bias");
-    totals_ = find<double>("workspace");
     if (totals_ != nullptr) partial_ = reinterpret_cast<Value*>(totals_ + threads_ * channels_);
   }
 
@@ -106,9 +98,13 @@ class Activation final : public BoundOperation {
   const ActivationTable<Value>& table_;
   int threads_;
   std::ptrdiff_t channels_, rows_, element_;
-  std::byte *source_ = nullptr, *diff_dst_ = nullptr, *target_ = nullptr;
-  Value *bias_ = nullptr, *diff_bias_ = nullptr, *partial_ = nullptr;
-  double* totals_ = nullptr;
+  Argument<std::byte> source_{this, problem_.backward() && problem_.of_derivative() != nullptr
+                                        ? problem_.of_derivative()
+                                        : "src"},
+      diff_dst_{this, "diff_dst"}, target_{this, problem_.backward() ? "diff_src" : "dst"};
+  Argument<Value> bias_{this, "bias"}, diff_bias_{this, "diff_bias"};
+  Argument<double> totals_{this, "workspace"};
+  Value* partial_ = nullptr;
 };
 
 const Maker add_activation{makers(),

@@ -33,19 +33,6 @@ class Loss final : public BoundOperation {
     arguments_.push_back(workspace(execution_.workspace_bytes));
   }
 
-  void bind(std::span<Tensor* const> tensors) override {
-    BoundOperation::bind(tensors);
-    logits_ = find<const std::byte>("logits");
-    bias_ = shape_.biased ? find<const Value>("bias") : no_bias_.data();
-    labels_ = find<const std::int32_t>("labels");
-    scale_ = find<const Value>("scale");
-    losses_ = find<Value>("losses");
-    correct_ = find<std::int32_t>("correct");
-    diff_logits_ = find<std::byte>("diff_logits");
-    if (shape_.biased) diff_bias_ = find<Value>("diff_bias");
-    work_ = find<Value>("workspace");
-  }
-
   void run(Stream&) override {
     const std::int64_t classes = shape_.classes;
 #pragma omp parallel for num_threads(threads_) schedule(static, 1)
@@ -58,7 +45,7 @@ class Loss final : public BoundOperation {
     }
     if (!training_ || !shape_.biased) return;
     // Sums are added in the order of the threads.
-    std::copy_n(work_ + classes, classes, diff_bias_);
+    std::copy_n(work_ + classes, classes, &diff_bias_[0]);
     for (std::int64_t thread = 1; thread < threads_; ++thread) {
       const Value* const part = work_ + 2 * classes * thread + classes;
       for (std::int64_t c = 0; c < classes; ++c) diff_bias_[c] += part[c];
@@ -71,7 +58,7 @@ class Loss final : public BoundOperation {
     const std::size_t row = static_cast<std::size_t>(n) * row_bytes_;
     const std::int32_t y = labels_[n];
     Value largest, total;
-    table_.add_bias(logits_ + row, bias_, classes, x, &largest, &total);
+    table_.add_bias(logits_ + row, biased ? bias_ : no_bias_.data(), classes, x, &largest, &total);
     const Value of_label = x[y];
     correct_[n] = of_label == largest && std::find(x, x + y, largest) == x + y ? 1 : 0;
     const Value sum = table_.exponentials(classes, largest, x);
@@ -93,12 +80,12 @@ class Loss final : public BoundOperation {
   int threads_;
   std::size_t row_bytes_;
   std::vector<Value> no_bias_;  ///< zeros
-  const std::byte* logits_ = nullptr;
-  const Value *bias_ = nullptr, *scale_ = nullptr;
-  const std::int32_t* labels_ = nullptr;
-  Value *losses_ = nullptr, *diff_bias_ = nullptr, *work_ = nullptr;
-  std::int32_t* correct_ = nullptr;
-  std::byte* diff_logits_ = nullptr;
+  Argument<const std::byte> logits_{this, "logits"};
+  Argument<const Value> bias_{this, "bias"}, scale_{this, "scale"};
+  Argument<const std::int32_t> labels_{this, "labels"};
+  Argument<Value> losses_{this, "losses"}, diff_bias_{this, "diff_bias"}, work_{this, "workspace"};
+  Argument<std::int32_t> correct_{this, "correct"};
+  Argument<std::byte> diff_logits_{this, "diff_logits"};
 };
 
 const Maker add_loss{

@@ -46,21 +46,7 @@ class Normalization final : public BoundOperation {
 
   void bind(std::span<Tensor* const> tensors) override {
     BoundOperation::bind(tensors);
-    src_ = find<void>("src");
-    addend_ = find<void>("addend");
-    dst_ = find<void>("dst");
-    diff_dst_ = find<void>("diff_dst");
-    diff_src_ = find<void>("diff_src");
-    diff_addend_ = find<void>("diff_addend");
-    scale_ = find<Value>("scale");
-    shift_ = find<Value>("shift");
-    mean_ = find<Value>("mean");
-    variance_ = find<Value>("variance");
-    diff_scale_ = find<Value>("diff_scale");
-    diff_shift_ = find<Value>("diff_shift");
-    auto* const wide = find<double>("workspace");
-    totals_ = wide;
-    partial_ = reinterpret_cast<Value*>(wide + 2 * channels_ * threads_);
+    partial_ = reinterpret_cast<Value*>(totals_ + 2 * channels_ * threads_);
     factor_ = partial_ + 2 * channels_ * threads_;
     slope_ = factor_ + channels_;
     offset_ = slope_ + channels_;
@@ -204,11 +190,11 @@ class Normalization final : public BoundOperation {
   const NormTable<Value>& table_;
   int threads_;
   std::ptrdiff_t rows_, channels_, row_bytes_;
-  void *src_ = nullptr, *addend_ = nullptr, *dst_ = nullptr, *diff_dst_ = nullptr,
-       *diff_src_ = nullptr, *diff_addend_ = nullptr;
-  Value *scale_ = nullptr, *shift_ = nullptr, *mean_ = nullptr, *variance_ = nullptr,
-        *diff_scale_ = nullptr, *diff_shift_ = nullptr;
-  double* totals_ = nullptr;  ///< two sums of all channels for each thread
+  Argument<void> src_{this, "src"}, addend_{this, "addend"}, dst_{this, "dst"},
+      diff_dst_{this, "diff_dst"}, diff_src_{this, "diff_src"}, diff_addend_{this, "diff_addend"};
+  Argument<Value> scale_{this, "scale"}, shift_{this, "shift"}, mean_{this, "mean"},
+      variance_{this, "variance"}, diff_scale_{this, "diff_scale"}, diff_shift_{this, "diff_shift"};
+  Argument<double> totals_{this, "workspace"};  ///< two sums of all channels for each thread
   Value *partial_ = nullptr, *factor_ = nullptr, *slope_ = nullptr, *offset_ = nullptr;
 };
 

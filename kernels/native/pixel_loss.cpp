@@ -34,15 +34,6 @@ class PixelLoss final : public BoundOperation {
     counts_.resize(sums_.size() * static_cast<std::size_t>(shape_.classes * shape_.classes));
   }
 
-  void bind(std::span<Tensor* const> tensors) override {
-    BoundOperation::bind(tensors);
-    logits_ = find<const std::byte>("logits");
-    labels_ = find<const std::int32_t>("labels");
-    weights_ = find<const Value>("class_weights");
-    scale_ = find<const Value>("scale");
-    diff_logits_ = find<std::byte>("diff_logits");
-  }
-
   void run(Stream&) override {
     const Value by = scale_ == nullptr ? Value(0)
                                        : static_cast<Value>(static_cast<double>(*scale_) /
@@ -92,10 +83,10 @@ class PixelLoss final : public BoundOperation {
   std::vector<double> sums_;          ///< of each part
   std::vector<Value> scratch_;        ///< of each thread
   std::vector<std::int32_t> counts_;  ///< of each part
-  const std::byte* logits_ = nullptr;
-  const std::int32_t* labels_ = nullptr;
-  const Value *weights_ = nullptr, *scale_ = nullptr;
-  std::byte* diff_logits_ = nullptr;
+  Argument<const std::byte> logits_{this, "logits"};
+  Argument<const std::int32_t> labels_{this, "labels"};
+  Argument<const Value> weights_{this, "class_weights"}, scale_{this, "scale"};
+  Argument<std::byte> diff_logits_{this, "diff_logits"};
 };
 
 const Maker add_pixel_loss{makers(),

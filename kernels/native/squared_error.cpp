@@ -25,16 +25,6 @@ class SquaredError final : public BoundOperation {
     execution_ = make_direct_execution(problem.precision(), table_.target, "rows");
   }
 
-  void bind(std::span<Tensor* const> tensors) override {
-    BoundOperation::bind(tensors);
-    outputs_ = find<const std::byte>("outputs");
-    targets_ = find<const std::byte>("targets");
-    scale_ = find<const Value>("scale");
-    losses_ = find<Value>("losses");
-    correlations_ = find<Value>("correlations");
-    diff_outputs_ = find<std::byte>("diff_outputs");
-  }
-
   void run(Stream&) override {
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (std::int64_t n = 0; n < shape_.samples; ++n) sample(n);
@@ -59,10 +49,10 @@ class SquaredError final : public BoundOperation {
   const SquaredErrorTable<Value>& table_;
   int threads_;
   std::ptrdiff_t row_bytes_;
-  const std::byte *outputs_ = nullptr, *targets_ = nullptr;
-  const Value* scale_ = nullptr;
-  Value *losses_ = nullptr, *correlations_ = nullptr;
-  std::byte* diff_outputs_ = nullptr;
+  Argument<const std::byte> outputs_{this, "outputs"}, targets_{this, "targets"};
+  Argument<const Value> scale_{this, "scale"};
+  Argument<Value> losses_{this, "losses"}, correlations_{this, "correlations"};
+  Argument<std::byte> diff_outputs_{this, "diff_outputs"};
 };
 
 const Maker add_squared_error{makers(),

@@ -40,20 +40,6 @@ class Update final : public BoundOperation {
     factors_.resize(problem.shape().tensors.size());
   }
 
-  void bind(std::span<Tensor* const> tensors) override {
-    BoundOperation::bind(tensors);
-    gradient_ = find<const Value>("gradient");
-    rate_ = find<const Value>("rate");
-    unscale_ = find<const Value>("unscale");
-    weights_ = find<Value>("weights");
-    velocity_ = find<Value>("velocity");
-    if (loop_ != UpdateLoop::momentum) second_ = find<Value>("second");
-    if (loop_ == UpdateLoop::moments) step_ = find<const Value>("step");
-    stored_ = find<std::byte>("stored");
-    norms_ = find<double>("norms");
-    counts_ = find<double>("counts");
-  }
-
   void run(Stream&) override {
     const auto count = static_cast<std::ptrdiff_t>(blocks_.size());
 #pragma omp parallel for schedule(static) num_threads(threads_)
@@ -145,10 +131,11 @@ class Update final : public BoundOperation {
   std::vector<UpdateSums> sums_, of_tensor_;
   std::vector<std::ptrdiff_t> stale_;
   std::vector<UpdateStep<Value>> factors_;
-  const Value *gradient_ = nullptr, *rate_ = nullptr, *unscale_ = nullptr, *step_ = nullptr;
-  Value *weights_ = nullptr, *velocity_ = nullptr, *second_ = nullptr;
-  std::byte* stored_ = nullptr;
-  double *norms_ = nullptr, *counts_ = nullptr;
+  Argument<const Value> gradient_{this, "gradient"}, rate_{this, "rate"}, unscale_{this, "unscale"},
+      step_{this, "step"};
+  Argument<Value> weights_{this, "weights"}, velocity_{this, "velocity"}, second_{this, "second"};
+  Argument<std::byte> stored_{this, "stored"};
+  Argument<double> norms_{this, "norms"}, counts_{this, "counts"};
 };
 
 const Maker add_update{

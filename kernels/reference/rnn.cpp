@@ -32,12 +32,6 @@ class ReferenceRnn final : public PlainOperation {
     if (size_of(storage(problem.precision())) == 2) execution_.operand_roundings = 0;
   }
 
-  void bind(std::span<Tensor* const> tensors) override {
-    PlainOperation::bind(tensors);
-    states_ = find<double>("states");
-    scratch_ = find<double>("weights");
-  }
-
   void prologue(Stream&) override {
     const RnnDirection direction = plan_.problem.direction();
     if (is_forward(direction)) return;
@@ -299,7 +293,7 @@ class ReferenceRnn final : public PlainOperation {
   }
 
   Plan plan_;
-  double *states_ = nullptr, *scratch_ = nullptr;
+  Argument<double> states_{this, "states"}, scratch_{this, "weights"};
 };
 
 Result<std::unique_ptr<Operation>> make_rnn(Device&, const Problem& problem, const Options& options,

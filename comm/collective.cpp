@@ -31,13 +31,14 @@ Collective find_collective(Pattern pattern) {
 }
 
 const NameTable<Pattern>& patterns() {
-  static const NameTable<Pattern> table({"allreduce", "reduce", "reduce_scatter", "allgather",
-                                         "broadcast", "alltoall", "barrier", "sendrecv",
-                                         "bisection", "alltoallv"});
+  static const NameTable<Pattern> table(
+      {"allreduce", "reduce", "reduce_scatter", "allgather", "broadcast", "alltoall", "barrier",
+       "sendrecv", "bisection", "alltoallv"},
+      "collective");
   return table;
 }
 const NameTable<ReduceOp>& reduce_ops() {
-  static const NameTable<ReduceOp> table({"sum", "min", "max", "average"});
+  static const NameTable<ReduceOp> table({"sum", "min", "max", "average"}, "reduction operator");
   return table;
 }
 
@@ -46,8 +47,8 @@ const NameTable<ReduceOp>& reduce_ops() {
 std::string_view name(Pattern pattern) { return patterns()[pattern]; }
 const std::vector<std::string>& pattern_names() { return patterns().names(); }
 const std::vector<std::string>& reduce_op_names() { return reduce_ops().names(); }
-Pattern find_pattern(const std::string& name) { return patterns().at("collective", name); }
-ReduceOp reduce_op(const std::string& name) { return reduce_ops().at("reduction operator", name); }
+Pattern find_pattern(const std::string& name) { return patterns().at(name); }
+ReduceOp reduce_op(const std::string& name) { return reduce_ops().at(name); }
 
 bool reduces(Pattern pattern) {
   return pattern == Pattern::allreduce || pattern == Pattern::reduce ||

@@ -23,7 +23,7 @@ ExitCode exit_code(NodeVerdict verdict) {
 
 void to_json(nlohmann::json& name, NodeVerdict verdict) { name = verdict_names[verdict]; }
 void from_json(const nlohmann::json& name, NodeVerdict& verdict) {
-  verdict = verdict_names.at("verdict", name.get<std::string>());
+  verdict = verdict_names.at(name.get<std::string>());
 }
 
 namespace {

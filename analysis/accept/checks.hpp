@@ -40,7 +40,8 @@ inline constexpr std::size_t least_for_deviation = 5;
 /// hardware, software or threads differ from those of most nodes.
 enum class NodeVerdict { unknown, pass, not_quiet, perf_fail, missing, not_comparable, incorrect };
 inline const NameTable<NodeVerdict> verdict_names({"unknown", "PASS", "NOT-QUIET", "PERF-FAIL",
-                                                   "MISSING", "NOT-COMPARABLE", "INCORRECT"});
+                                                   "MISSING", "NOT-COMPARABLE", "INCORRECT"},
+                                                  "verdict");
 /// In the order of the verdicts: 0, 0, 5, 4, 6, 6 and 3.
 ExitCode exit_code(NodeVerdict verdict);
 void to_json(nlohmann::json& name, NodeVerdict verdict);

@@ -13,7 +13,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(LaunchStage, {{LaunchStage::screen, "screen"},
 template <>
 struct fields::Form<Verdict> {
   static void read(const json& name, Verdict& verdict) {
-    verdict = compare_verdicts.at("verdict", name.get<std::string>());
+    verdict = compare_verdicts.at(name.get<std::string>());
   }
   static json write(Verdict verdict) { return compare_verdicts[verdict]; }
 };

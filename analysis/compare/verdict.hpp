@@ -24,7 +24,8 @@ inline constexpr double compare_power = 0.8;
 inline constexpr int screen_launches = 5, fresh_launches = 15;
 
 enum class Verdict { faster, slower, same, inconclusive };
-inline const NameTable<Verdict> compare_verdicts({"faster", "slower", "same", "inconclusive"});
+inline const NameTable<Verdict> compare_verdicts({"faster", "slower", "same", "inconclusive"},
+                                                 "verdict");
 
 struct Judgement {
   Verdict verdict = Verdict::inconclusive;

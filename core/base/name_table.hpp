@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
@@ -29,8 +30,10 @@ constexpr bool is_enumerator() {
 template <class Enum>
 class NameTable {
  public:
+  /// `what` ("direction") names the enumeration in the message of an unknown name.
   template <std::size_t count>
-  explicit NameTable(const char* const (&names)[count]) : names_(names, names + count) {
+  explicit NameTable(const char* const (&names)[count], std::string what = "")
+      : names_(names, names + count), what_(std::move(what)) {
     static_assert(is_enumerator<static_cast<Enum>(count - 1)>(), "more names than enumerators");
     static_assert(!is_enumerator<static_cast<Enum>(count)>(), "an enumerator has no name");
   }
@@ -46,15 +49,36 @@ class NameTable {
     return std::nullopt;
   }
 
-  /// The value of a name. Throws InputError with the nearest name; `what` ("direction") names the
-  /// enumeration in the message.
-  Enum at(std::string_view what, std::string_view name) const {
+  /// The value of a name. Throws InputError with the nearest name.
+  Enum at(std::string_view name) const {
     if (const auto value = find(name)) return *value;
-    throw InputError(explain_unknown_name(what, name, names_));
+    throw InputError(explain_unknown_name(what_, name, names_));
   }
 
  private:
   std::vector<std::string> names_;
+  std::string what_;
 };
+
+/// An enumeration that has `const NameTable<Enum>& get_name_table(Enum)` beside it.
+template <class Enum>
+concept Named = requires(Enum value) {
+  get_name_table(value).names();
+};
+
+template <Named Enum>
+const std::string& name(Enum value) {
+  return get_name_table(value)[value];
+}
+/// In the order of the enumerators.
+template <Named Enum>
+const std::vector<std::string>& list_names() {
+  return get_name_table(Enum{}).names();
+}
+/// InputError for an unknown name.
+template <Named Enum>
+Enum parse_name(std::string_view name) {
+  return get_name_table(Enum{}).at(name);
+}
 
 }  // namespace assay

@@ -21,7 +21,7 @@ struct View {
 
 /// The variation of an image's view in training from epoch to epoch.
 enum class Augment { crop_and_flip, crop, shift, none };
-inline const NameTable<Augment> augment_names({"crop+flip", "crop", "shift", "none"});
+inline const NameTable<Augment> augment_names({"crop+flip", "crop", "shift", "none"}, "augment");
 
 /// The view in training.
 /// crop: torchvision's RandomResizedCrop. The crop has 8 % to 100 % of the area and an aspect ratio

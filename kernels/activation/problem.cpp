@@ -5,23 +5,19 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/name_table.hpp"
 #include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
-namespace {
 
-const NameTable<ActivationDirection>& directions() {
-  static const NameTable<ActivationDirection> table({"forward", "backward"});
+const NameTable<ActivationDirection>& get_name_table(ActivationDirection) {
+  static const NameTable<ActivationDirection> table({"forward", "backward"}, "direction");
   return table;
 }
-const NameTable<ActivationFunction>& functions() {
+const NameTable<ActivationFunction>& get_name_table(ActivationFunction) {
   static const NameTable<ActivationFunction> table(
-      {"identity", "relu", "sigmoid", "tanh", "gelu", "log_sigmoid"});
+      {"identity", "relu", "sigmoid", "tanh", "gelu", "log_sigmoid"}, "function");
   return table;
 }
-
-}  // namespace
 
 ActivationShape parse_activation(const std::string& descriptor) {
   const DescriptorComplaint complain("activation", descriptor);
@@ -41,18 +37,6 @@ std::string to_descriptor(const ActivationShape& shape) {
   if (shape.ih != 1 || shape.iw != 1) text += fmt::format("ih{}", shape.ih);
   if (shape.iw != shape.ih) text += fmt::format("iw{}", shape.iw);
   return text;
-}
-
-const std::vector<std::string>& activation_direction_names() { return directions().names(); }
-const std::string& name(ActivationDirection direction) { return directions()[direction]; }
-ActivationDirection activation_direction(const std::string& name) {
-  return directions().at("direction", name);
-}
-
-const std::vector<std::string>& activation_function_names() { return functions().names(); }
-const std::string& name(ActivationFunction function) { return functions()[function]; }
-ActivationFunction activation_function(const std::string& name) {
-  return functions().at("function", name);
 }
 
 nlohmann::json ActivationProblem::json() const {

@@ -27,6 +27,7 @@
 #include "assay/problem_version/activation.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 #include "kernels/activation/function.hpp"
 
 namespace assay {
@@ -44,15 +45,8 @@ ActivationShape parse_activation(const std::string& descriptor);
 std::string to_descriptor(const ActivationShape& shape);
 
 enum class ActivationDirection { forward, backward };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& activation_direction_names();
-const std::string& name(ActivationDirection direction);
-ActivationDirection activation_direction(const std::string& name);  ///< InputError if unknown
-
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& activation_function_names();
-const std::string& name(ActivationFunction function);
-ActivationFunction activation_function(const std::string& name);  ///< InputError if unknown
+const NameTable<ActivationDirection>& get_name_table(ActivationDirection);
+const NameTable<ActivationFunction>& get_name_table(ActivationFunction);
 
 class ActivationProblem final : public ShapedProblem<ActivationProblem, ActivationShape> {
  public:

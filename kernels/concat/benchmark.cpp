@@ -10,14 +10,14 @@ const OperationBenchmark& concat_benchmark() {
       {.name = "concat",
        .description =
            "Concatenation of activations along their channels, and its backward pass, a split.",
-       .directions = concat_direction_names(),
+       .directions = list_names<ConcatDirection>(),
        .backend = "onednn",
        .problem = "deeplab",
        .make =
            [](const std::string& text, const Settings& settings) {
-             return std::make_unique<ConcatProblem>(parse_concat(text),
-                                                    concat_direction(settings.at("direction")),
-                                                    precision(settings.at("precision")));
+             return std::make_unique<ConcatProblem>(
+                 parse_concat(text), parse_name<ConcatDirection>(settings.at("direction")),
+                 precision(settings.at("precision")));
            },
        .oracle = of_problems(concat_oracle)});
   return benchmark;

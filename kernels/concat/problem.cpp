@@ -7,16 +7,10 @@
 
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
-#include "core/base/name_table.hpp"
 #include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
-
-const NameTable<ConcatDirection>& concat_directions() {
-  static const NameTable<ConcatDirection> table({"forward", "backward"});
-  return table;
-}
 
 /// The descriptor's field for the channels of a joined tensor: ca, cb, ….
 std::string channels_field(std::size_t joined) {
@@ -24,6 +18,11 @@ std::string channels_field(std::size_t joined) {
 }
 
 }  // namespace
+
+const NameTable<ConcatDirection>& get_name_table(ConcatDirection) {
+  static const NameTable<ConcatDirection> table({"forward", "backward"}, "direction");
+  return table;
+}
 
 ConcatShape parse_concat(const std::string& descriptor) {
   const DescriptorComplaint complain("concat", descriptor);
@@ -63,12 +62,6 @@ std::string to_descriptor(const ConcatShape& s) {
     text += fmt::format("{}{}", channels_field(k), s.channels[k]);
   text += fmt::format("ih{}", s.ih);
   return s.iw == s.ih ? text : fmt::format("{}iw{}", text, s.iw);
-}
-
-const std::vector<std::string>& concat_direction_names() { return concat_directions().names(); }
-const std::string& name(ConcatDirection direction) { return concat_directions()[direction]; }
-ConcatDirection concat_direction(const std::string& name) {
-  return concat_directions().at("direction", name);
 }
 
 ConcatProblem::ConcatProblem(ConcatShape shape, ConcatDirection direction, Precision precision)

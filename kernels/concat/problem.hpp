@@ -20,6 +20,7 @@
 #include "assay/problem_version/concat.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 #include "kernels/concat/formula_items.hpp"
 
 namespace assay {
@@ -40,10 +41,7 @@ ConcatShape parse_concat(const std::string& descriptor);
 std::string to_descriptor(const ConcatShape& shape);
 
 enum class ConcatDirection { forward, backward };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& concat_direction_names();
-const std::string& name(ConcatDirection direction);
-ConcatDirection concat_direction(const std::string& name);  ///< InputError for an unknown name
+const NameTable<ConcatDirection>& get_name_table(ConcatDirection);
 
 class ConcatProblem final : public ShapedProblem<ConcatProblem, ConcatShape> {
  public:

@@ -17,7 +17,7 @@ class ConvBenchmark final : public OperationBenchmark {
     // cuDNN's names in lower case are the names that the field uses. They are valid without cuDNN,
     // too: a suite for GPUs is then unsupported, not a usage error.
     return {
-        make_dimension("direction", "pass to time", conv_direction_names(), {"forward"}),
+        make_dimension("direction", "pass to time", list_names<ConvDirection>(), {"forward"}),
         dimension::precision(precision_names(), {"fp32"}),
         dimension::backend("conv", {"onednn"}),
         dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm",
@@ -36,7 +36,7 @@ class ConvBenchmark final : public OperationBenchmark {
 
   std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
     return std::make_unique<ConvProblem>(parse_conv(settings.at("problem")),
-                                         conv_direction(settings.at("direction")),
+                                         parse_name<ConvDirection>(settings.at("direction")),
                                          precision(settings.at("precision")));
   }
 

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/base/name_table.hpp"
 #include "kernels/conv/geometry.hpp"
 
 namespace assay {
@@ -21,18 +20,12 @@ std::vector<std::int64_t> with_depth(bool there, std::vector<std::int64_t> dims,
   return dims;
 }
 
-const NameTable<ConvDirection>& directions() {
-  static const NameTable<ConvDirection> table({"forward", "bwd_data", "bwd_weights"});
-  return table;
-}
-
 }  // namespace
 
-const std::vector<std::string>& conv_direction_names() { return directions().names(); }
-
-const std::string& name(ConvDirection direction) { return directions()[direction]; }
-
-ConvDirection conv_direction(const std::string& name) { return directions().at("direction", name); }
+const NameTable<ConvDirection>& get_name_table(ConvDirection) {
+  static const NameTable<ConvDirection> table({"forward", "bwd_data", "bwd_weights"}, "direction");
+  return table;
+}
 
 std::optional<std::string> why_not_precision(const ConvProblem& problem) {
   if (is_fp8(problem.precision()))

@@ -21,6 +21,7 @@
 #include "assay/problem_version/conv.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 
@@ -56,11 +57,7 @@ std::string to_descriptor(const ConvShape& shape);
 inline constexpr const char* plain_weights_layout = "nhwc_oihw";
 
 enum class ConvDirection { forward, bwd_data, bwd_weights };
-/// Names of directions, in the order of the enumerators.
-const std::vector<std::string>& conv_direction_names();
-const std::string& name(ConvDirection direction);
-/// The direction of that name; InputError for an unknown name.
-ConvDirection conv_direction(const std::string& name);
+const NameTable<ConvDirection>& get_name_table(ConvDirection);
 
 class ConvProblem final : public ShapedProblem<ConvProblem, ConvShape> {
  public:

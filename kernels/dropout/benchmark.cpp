@@ -9,14 +9,14 @@ const OperationBenchmark& dropout_benchmark() {
   static const LayerBenchmark benchmark(
       {.name = "dropout",
        .description = "Dropout, with a mask that is a function of layer and step.",
-       .directions = dropout_direction_names(),
+       .directions = list_names<DropoutDirection>(),
        .backend = "native",
        .problem = "candle",
        .make =
            [](const std::string& text, const Settings& settings) {
-             return std::make_unique<DropoutProblem>(parse_dropout(text),
-                                                     dropout_direction(settings.at("direction")),
-                                                     precision(settings.at("precision")));
+             return std::make_unique<DropoutProblem>(
+                 parse_dropout(text), parse_name<DropoutDirection>(settings.at("direction")),
+                 precision(settings.at("precision")));
            },
        .oracle = of_problems(dropout_oracle)});
   return benchmark;

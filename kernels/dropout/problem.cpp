@@ -7,16 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/name_table.hpp"
 #include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
-
-const NameTable<DropoutDirection>& directions() {
-  static const NameTable<DropoutDirection> table({"forward", "backward"});
-  return table;
-}
 
 /// Removes the field p from a descriptor and returns it. All other fields are whole numbers.
 double take_probability(std::string& text, const DescriptorComplaint& complain) {
@@ -33,6 +27,11 @@ double take_probability(std::string& text, const DescriptorComplaint& complain) 
 }
 
 }  // namespace
+
+const NameTable<DropoutDirection>& get_name_table(DropoutDirection) {
+  static const NameTable<DropoutDirection> table({"forward", "backward"}, "direction");
+  return table;
+}
 
 DropoutShape parse_dropout(const std::string& descriptor) {
   const DescriptorComplaint complain("dropout", descriptor);
@@ -59,12 +58,6 @@ std::string to_descriptor(const DropoutShape& s) {
   text += fmt::format("p{}", s.p);
   if (s.key != 0) text += fmt::format("k{}", s.key);
   return text;
-}
-
-const std::vector<std::string>& dropout_direction_names() { return directions().names(); }
-const std::string& name(DropoutDirection direction) { return directions()[direction]; }
-DropoutDirection dropout_direction(const std::string& name) {
-  return directions().at("direction", name);
 }
 
 nlohmann::json DropoutProblem::json() const {

@@ -29,6 +29,7 @@
 #include "assay/problem_version/dropout.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 
@@ -50,10 +51,7 @@ DropoutShape parse_dropout(const std::string& descriptor);
 std::string to_descriptor(const DropoutShape& shape);
 
 enum class DropoutDirection { forward, backward };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& dropout_direction_names();
-const std::string& name(DropoutDirection direction);
-DropoutDirection dropout_direction(const std::string& name);  ///< InputError if unknown
+const NameTable<DropoutDirection>& get_name_table(DropoutDirection);
 
 class DropoutProblem final : public ShapedProblem<DropoutProblem, DropoutShape> {
  public:

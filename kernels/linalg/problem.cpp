@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/name_table.hpp"
 
 namespace assay {
 namespace {
@@ -38,15 +37,13 @@ void expect_countable(const LinalgShape& s, const DescriptorComplaint& complain)
           "the number of operations", complain);
 }
 
-const NameTable<LinalgKernel>& kernels() {
+}  // namespace
+
+const NameTable<LinalgKernel>& get_name_table(LinalgKernel) {
   static const NameTable<LinalgKernel> table(
       {"syrk", "moments", "eigh", "qr", "kmeans_assign", "hinge", "hinge_hessian"});
   return table;
 }
-
-}  // namespace
-
-std::string name(LinalgKernel kernel) { return kernels()[kernel]; }
 
 LinalgShape parse_linalg(const std::string& descriptor) {
   const DescriptorComplaint complain("linalg", descriptor);
@@ -54,8 +51,9 @@ LinalgShape parse_linalg(const std::string& descriptor) {
   if (colon == std::string::npos)
     complain("the kernel is missing (it precedes a colon). Give for example syrk:n262144d250.");
   const std::string kernel_name = descriptor.substr(0, colon);
-  const auto kernel = kernels().find(kernel_name);
-  if (!kernel) complain("{}", explain_unknown_name("kernel", kernel_name, kernels().names()));
+  const auto kernel = get_name_table(LinalgKernel{}).find(kernel_name);
+  if (!kernel)
+    complain("{}", explain_unknown_name("kernel", kernel_name, list_names<LinalgKernel>()));
   LinalgShape shape;
   shape.kernel = *kernel;
   const std::vector<std::string> known = fields(shape.kernel);

@@ -33,11 +33,12 @@
 #include "assay/problem_version/linalg.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 
 enum class LinalgKernel { syrk, moments, eigh, qr, kmeans_assign, hinge, hinge_hessian };
-std::string name(LinalgKernel kernel);
+const NameTable<LinalgKernel>& get_name_table(LinalgKernel);
 
 struct LinalgShape {
   LinalgKernel kernel = LinalgKernel::syrk;

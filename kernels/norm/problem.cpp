@@ -5,23 +5,19 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/name_table.hpp"
 #include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
-namespace {
 
-const NameTable<NormDirection>& directions() {
-  static const NameTable<NormDirection> table(
-      {"forward_training", "forward_inference", "backward"});
+const NameTable<NormDirection>& get_name_table(NormDirection) {
+  static const NameTable<NormDirection> table({"forward_training", "forward_inference", "backward"},
+                                              "direction");
   return table;
 }
-const NameTable<NormFusion>& fusions() {
-  static const NameTable<NormFusion> table({"none", "relu", "add_relu"});
+const NameTable<NormFusion>& get_name_table(NormFusion) {
+  static const NameTable<NormFusion> table({"none", "relu", "add_relu"}, "fusion");
   return table;
 }
-
-}  // namespace
 
 NormShape parse_norm(const std::string& descriptor) {
   const DescriptorComplaint complain("norm", descriptor);
@@ -40,14 +36,6 @@ std::string to_descriptor(const NormShape& shape) {
   if (shape.iw != shape.ih) text += fmt::format("iw{}", shape.iw);
   return text;
 }
-
-const std::vector<std::string>& norm_direction_names() { return directions().names(); }
-const std::string& name(NormDirection direction) { return directions()[direction]; }
-NormDirection norm_direction(const std::string& name) { return directions().at("direction", name); }
-
-const std::vector<std::string>& norm_fusion_names() { return fusions().names(); }
-const std::string& name(NormFusion fusion) { return fusions()[fusion]; }
-NormFusion norm_fusion(const std::string& name) { return fusions().at("fusion", name); }
 
 nlohmann::json NormProblem::json() const {
   return {{"mb", shape_.mb}, {"ic", shape_.ic}, {"ih", shape_.ih}, {"iw", shape_.iw}};

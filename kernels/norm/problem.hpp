@@ -29,6 +29,7 @@
 #include "assay/problem_version/norm.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 
@@ -49,16 +50,10 @@ NormShape parse_norm(const std::string& descriptor);
 std::string to_descriptor(const NormShape& shape);
 
 enum class NormDirection { forward_training, forward_inference, backward };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& norm_direction_names();
-const std::string& name(NormDirection direction);
-NormDirection norm_direction(const std::string& name);  ///< InputError for an unknown name
+const NameTable<NormDirection>& get_name_table(NormDirection);
 
 enum class NormFusion { none, relu, add_relu };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& norm_fusion_names();
-const std::string& name(NormFusion fusion);
-NormFusion norm_fusion(const std::string& name);  ///< InputError for an unknown name
+const NameTable<NormFusion>& get_name_table(NormFusion);
 
 class NormProblem final : public ShapedProblem<NormProblem, NormShape> {
  public:

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/name_table.hpp"
 #include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
@@ -37,17 +36,17 @@ Axis check_axis(Axis axis, char dimension, bool has_fields, const DescriptorComp
   return axis;
 }
 
-const NameTable<PoolDirection>& directions() {
-  static const NameTable<PoolDirection> table(
-      {"forward_training", "forward_inference", "backward"});
-  return table;
-}
-const NameTable<PoolMode>& modes() {
-  static const NameTable<PoolMode> table({"max", "average"});
-  return table;
-}
-
 }  // namespace
+
+const NameTable<PoolDirection>& get_name_table(PoolDirection) {
+  static const NameTable<PoolDirection> table({"forward_training", "forward_inference", "backward"},
+                                              "direction");
+  return table;
+}
+const NameTable<PoolMode>& get_name_table(PoolMode) {
+  static const NameTable<PoolMode> table({"max", "average"}, "mode");
+  return table;
+}
 
 PoolShape parse_pool(const std::string& descriptor) {
   const DescriptorComplaint complain("pool", descriptor);
@@ -99,14 +98,6 @@ std::string to_descriptor(const PoolShape& s) {
   if (s.pw != s.ph) text += fmt::format("pw{}", s.pw);
   return text;
 }
-
-const std::vector<std::string>& pool_direction_names() { return directions().names(); }
-const std::string& name(PoolDirection direction) { return directions()[direction]; }
-PoolDirection pool_direction(const std::string& name) { return directions().at("direction", name); }
-
-const std::vector<std::string>& pool_mode_names() { return modes().names(); }
-const std::string& name(PoolMode mode) { return modes()[mode]; }
-PoolMode pool_mode(const std::string& name) { return modes().at("mode", name); }
 
 nlohmann::json PoolProblem::json() const {
   const PoolShape& s = shape_;

@@ -21,6 +21,7 @@
 #include "assay/problem_version/pool.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 
@@ -38,16 +39,10 @@ PoolShape parse_pool(const std::string& descriptor);
 std::string to_descriptor(const PoolShape& shape);
 
 enum class PoolDirection { forward_training, forward_inference, backward };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& pool_direction_names();
-const std::string& name(PoolDirection direction);
-PoolDirection pool_direction(const std::string& name);  ///< InputError for an unknown name
+const NameTable<PoolDirection>& get_name_table(PoolDirection);
 
 enum class PoolMode { max, average };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& pool_mode_names();
-const std::string& name(PoolMode mode);
-PoolMode pool_mode(const std::string& name);  ///< InputError for an unknown name
+const NameTable<PoolMode>& get_name_table(PoolMode);
 
 class PoolProblem final : public ShapedProblem<PoolProblem, PoolShape> {
  public:

@@ -9,20 +9,20 @@ const OperationBenchmark& resize_benchmark() {
   static const LayerBenchmark benchmark(
       {.name = "resize",
        .description = "Bilinear resizing of activations.",
-       .directions = resize_direction_names(),
+       .directions = list_names<ResizeDirection>(),
        .variants = {make_dimension(
            "coordinates",
            "position of outputs among inputs: PyTorch's align_corners=False, or True",
-           resize_coordinates_names(), {resize_coordinates_names().front()}, "",
-           resize_coordinates_names().front())},
+           list_names<ResizeCoordinates>(), {list_names<ResizeCoordinates>().front()}, "",
+           list_names<ResizeCoordinates>().front())},
        .backend = "onednn",
        .problem = "deeplab",
        .make =
            [](const std::string& text, const Settings& settings) {
-             return std::make_unique<ResizeProblem>(parse_resize(text),
-                                                    resize_direction(settings.at("direction")),
-                                                    resize_coordinates(settings.at("coordinates")),
-                                                    precision(settings.at("precision")));
+             return std::make_unique<ResizeProblem>(
+                 parse_resize(text), parse_name<ResizeDirection>(settings.at("direction")),
+                 parse_name<ResizeCoordinates>(settings.at("coordinates")),
+                 precision(settings.at("precision")));
            },
        .oracle = of_problems(resize_oracle)});
   return benchmark;

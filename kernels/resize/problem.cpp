@@ -5,25 +5,24 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/name_table.hpp"
 #include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
 namespace {
 
-const NameTable<ResizeDirection>& resize_directions() {
-  static const NameTable<ResizeDirection> table({"forward", "backward"});
-  return table;
-}
-const NameTable<ResizeCoordinates>& all_resize_coordinates() {
-  static const NameTable<ResizeCoordinates> table({"half_pixel", "aligned"});
-  return table;
-}
-
 /// Positions on an axis are quotients of integers with a few bits more than its extent.
 constexpr std::int64_t longest_axis = std::int64_t{1} << 24;
 
 }  // namespace
+
+const NameTable<ResizeDirection>& get_name_table(ResizeDirection) {
+  static const NameTable<ResizeDirection> table({"forward", "backward"}, "direction");
+  return table;
+}
+const NameTable<ResizeCoordinates>& get_name_table(ResizeCoordinates) {
+  static const NameTable<ResizeCoordinates> table({"half_pixel", "aligned"}, "coordinates");
+  return table;
+}
 
 ResizeShape parse_resize(const std::string& descriptor) {
   const DescriptorComplaint complain("resize", descriptor);
@@ -47,22 +46,6 @@ std::string to_descriptor(const ResizeShape& s) {
   if (s.iw != s.ih) text += fmt::format("iw{}", s.iw);
   text += fmt::format("oh{}", s.oh);
   return s.ow == s.oh ? text : fmt::format("{}ow{}", text, s.ow);
-}
-
-const std::vector<std::string>& resize_direction_names() { return resize_directions().names(); }
-const std::string& name(ResizeDirection direction) { return resize_directions()[direction]; }
-ResizeDirection resize_direction(const std::string& name) {
-  return resize_directions().at("direction", name);
-}
-
-const std::vector<std::string>& resize_coordinates_names() {
-  return all_resize_coordinates().names();
-}
-const std::string& name(ResizeCoordinates coordinates) {
-  return all_resize_coordinates()[coordinates];
-}
-ResizeCoordinates resize_coordinates(const std::string& name) {
-  return all_resize_coordinates().at("coordinates", name);
 }
 
 nlohmann::json ResizeProblem::json() const {

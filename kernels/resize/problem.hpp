@@ -27,6 +27,7 @@
 #include "assay/problem_version/resize.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 
@@ -41,17 +42,10 @@ ResizeShape parse_resize(const std::string& descriptor);
 std::string to_descriptor(const ResizeShape& shape);
 
 enum class ResizeDirection { forward, backward };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& resize_direction_names();
-const std::string& name(ResizeDirection direction);
-ResizeDirection resize_direction(const std::string& name);  ///< InputError for an unknown name
+const NameTable<ResizeDirection>& get_name_table(ResizeDirection);
 
 enum class ResizeCoordinates { half_pixel, aligned };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& resize_coordinates_names();
-const std::string& name(ResizeCoordinates coordinates);
-/// InputError for an unknown name.
-ResizeCoordinates resize_coordinates(const std::string& name);
+const NameTable<ResizeCoordinates>& get_name_table(ResizeCoordinates);
 
 class ResizeProblem final : public ShapedProblem<ResizeProblem, ResizeShape> {
  public:

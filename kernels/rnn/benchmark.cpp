@@ -15,7 +15,7 @@ class RnnBenchmark final : public OperationBenchmark {
 
   std::vector<Dimension> dimensions() const override {
     return {make_dimension("direction", "pass to time; bwd: data and weights together",
-                           rnn_direction_names(), {"forward_inference"}),
+                           list_names<RnnDirection>(), {"forward_inference"}),
             dimension::precision({"fp32", "tf32", "bf16", "fp16"}, {"fp32"}),
             dimension::backend("rnn", {"onednn"}),
             dimension::algorithm({"auto", "standard", "persist_static", "persist_dynamic"}),
@@ -23,7 +23,7 @@ class RnnBenchmark final : public OperationBenchmark {
             make_dimension("input",
                            "linear: the first layer multiplies its input; skip: adds it to each "
                            "gate (cuDNN, DeepBench)",
-                           rnn_input_names(), {"linear"}),
+                           list_names<RnnInput>(), {"linear"}),
             dimension::cache(),
             dimension::threads(),
             dimension::device()};
@@ -35,8 +35,8 @@ class RnnBenchmark final : public OperationBenchmark {
 
   std::unique_ptr<Problem> make_problem(Settings& settings, int&) const override {
     return std::make_unique<RnnProblem>(
-        parse_rnn(settings.at("problem")), rnn_input(settings.at("input")),
-        rnn_direction(settings.at("direction")), precision(settings.at("precision")));
+        parse_rnn(settings.at("problem")), parse_name<RnnInput>(settings.at("input")),
+        parse_name<RnnDirection>(settings.at("direction")), precision(settings.at("precision")));
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {

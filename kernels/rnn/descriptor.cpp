@@ -93,7 +93,7 @@ void read_benchdnn(RnnShape& shape, const std::string& text, const DescriptorCom
 RnnShape parse_rnn(const std::string& descriptor) {
   const DescriptorComplaint complain("rnn", descriptor);
   const std::size_t colon = descriptor.find(':');
-  const std::vector<std::string>& known = rnn_cell_names();
+  const std::vector<std::string>& known = list_names<RnnCell>();
   if (std::find(known.begin(), known.end(), descriptor) != known.end())
     complain(
         "the extents are missing (they follow the cell and a colon). Give for example "
@@ -104,7 +104,7 @@ RnnShape parse_rnn(const std::string& descriptor) {
   const std::string cell = descriptor.substr(0, colon), extents = descriptor.substr(colon + 1);
   RnnShape shape;
   try {
-    shape.cell = rnn_cell(cell);
+    shape.cell = parse_name<RnnCell>(cell);
   } catch (const InputError& error) {
     complain("{}", error.what());
   }

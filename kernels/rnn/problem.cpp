@@ -5,36 +5,23 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/base/name_table.hpp"
 
 namespace assay {
-namespace {
 
-const NameTable<RnnCell>& cells() {
-  static const NameTable<RnnCell> table({"vanilla_relu", "vanilla_tanh", "lstm", "gru", "gru_lbr"});
+const NameTable<RnnCell>& get_name_table(RnnCell) {
+  static const NameTable<RnnCell> table({"vanilla_relu", "vanilla_tanh", "lstm", "gru", "gru_lbr"},
+                                        "cell");
   return table;
 }
-const NameTable<RnnInput>& inputs() {
-  static const NameTable<RnnInput> table({"linear", "skip"});
+const NameTable<RnnInput>& get_name_table(RnnInput) {
+  static const NameTable<RnnInput> table({"linear", "skip"}, "input");
   return table;
 }
-const NameTable<RnnDirection>& directions() {
+const NameTable<RnnDirection>& get_name_table(RnnDirection) {
   static const NameTable<RnnDirection> table(
-      {"forward_inference", "forward_training", "bwd_data", "bwd_weights", "bwd"});
+      {"forward_inference", "forward_training", "bwd_data", "bwd_weights", "bwd"}, "direction");
   return table;
 }
-
-}  // namespace
-
-const std::vector<std::string>& rnn_cell_names() { return cells().names(); }
-const std::vector<std::string>& rnn_input_names() { return inputs().names(); }
-const std::vector<std::string>& rnn_direction_names() { return directions().names(); }
-const std::string& name(RnnCell cell) { return cells()[cell]; }
-const std::string& name(RnnInput input) { return inputs()[input]; }
-const std::string& name(RnnDirection direction) { return directions()[direction]; }
-RnnCell rnn_cell(const std::string& name) { return cells().at("cell", name); }
-RnnInput rnn_input(const std::string& name) { return inputs().at("input", name); }
-RnnDirection rnn_direction(const std::string& name) { return directions().at("direction", name); }
 
 RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direction,
                        Precision precision)

@@ -40,14 +40,12 @@
 #include "assay/problem_version/rnn.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 
 enum class RnnCell { vanilla_relu, vanilla_tanh, lstm, gru, gru_lbr };
-/// Names of cells, in the order of the enumerators.
-const std::vector<std::string>& rnn_cell_names();
-const std::string& name(RnnCell cell);
-RnnCell rnn_cell(const std::string& name);  ///< InputError for an unknown name
+const NameTable<RnnCell>& get_name_table(RnnCell);
 
 struct RnnShape {
   RnnCell cell = RnnCell::lstm;
@@ -71,14 +69,9 @@ RnnShape parse_rnn(const std::string& descriptor);
 std::string to_descriptor(const RnnShape& shape);
 
 enum class RnnInput { linear, skip };
+const NameTable<RnnInput>& get_name_table(RnnInput);
 enum class RnnDirection { forward_inference, forward_training, bwd_data, bwd_weights, bwd };
-const std::vector<std::string>& rnn_input_names();
-const std::vector<std::string>& rnn_direction_names();
-const std::string& name(RnnInput input);
-const std::string& name(RnnDirection direction);
-/// The value of this name. InputError for an unknown name.
-RnnInput rnn_input(const std::string& name);
-RnnDirection rnn_direction(const std::string& name);
+const NameTable<RnnDirection>& get_name_table(RnnDirection);
 inline bool is_forward(RnnDirection direction) {
   return direction == RnnDirection::forward_inference ||
          direction == RnnDirection::forward_training;

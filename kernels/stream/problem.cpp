@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/base/name_table.hpp"
 #include "core/base/numbers.hpp"
 #include "core/machine/environment.hpp"
 #include "kernels/stream/as_convolution.hpp"
@@ -48,15 +47,13 @@ int multiply_adds(Precision precision) {
   return precision == Precision::int8 ? 4 : precision == Precision::bf16 ? 2 : 1;
 }
 
-const NameTable<StreamKernel>& kernels() {
-  static const NameTable<StreamKernel> table(
-      {"copy", "scale", "add", "triad", "read", "latency", "fma", "matmul"});
-  return table;
-}
-
 }  // namespace
 
-const std::vector<std::string>& stream_kernel_names() { return kernels().names(); }
+const NameTable<StreamKernel>& get_name_table(StreamKernel) {
+  static const NameTable<StreamKernel> table(
+      {"copy", "scale", "add", "triad", "read", "latency", "fma", "matmul"}, "kernel of stream");
+  return table;
+}
 
 StreamShape parse_stream(const std::string& descriptor) {
   // "triad@n1000" in a list becomes "triadn1000".
@@ -70,7 +67,7 @@ StreamShape parse_stream(const std::string& descriptor) {
     kernel.pop_back();
     if (kernel.ends_with('_')) kernel.pop_back();
   }
-  StreamShape shape{kernels().at("kernel of stream", kernel), 0};
+  StreamShape shape{parse_name<StreamKernel>(kernel), 0};
   if (digits == std::string::npos) {
     shape.n = default_n(shape.kernel);
     return shape;
@@ -93,7 +90,7 @@ StreamShape parse_stream(const std::string& descriptor) {
 }
 
 std::string to_descriptor(const StreamShape& shape) {
-  return fmt::format("{}_n{}", kernels()[shape.kernel], shape.n);
+  return fmt::format("{}_n{}", assay::name(shape.kernel), shape.n);
 }
 
 StreamProblem::StreamProblem(const StreamShape& shape, Precision precision, int threads)
@@ -112,8 +109,8 @@ std::optional<std::string> why_not_precision(const StreamProblem& problem) {
   if (kernel == StreamKernel::latency)
     return "latency has no precision (it loads pointers). Use fp64.";
   if (precision == Precision::fp32) return std::nullopt;
-  return fmt::format("{} is defined in fp64 and fp32 (not in {}). Use one of them.",
-                     stream_kernel_names()[static_cast<std::size_t>(kernel)], name(precision));
+  return fmt::format("{} is defined in fp64 and fp32 (not in {}). Use one of them.", name(kernel),
+                     name(precision));
 }
 
 std::int64_t StreamProblem::passes() const {

@@ -23,12 +23,12 @@
 #include "assay/problem_version/stream.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 
 enum class StreamKernel { copy, scale, add, triad, read, latency, fma, matmul };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& stream_kernel_names();
+const NameTable<StreamKernel>& get_name_table(StreamKernel);
 
 struct StreamShape {
   StreamKernel kernel = StreamKernel::triad;

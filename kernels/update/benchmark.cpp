@@ -62,7 +62,7 @@ UpdateShape parse_update(const std::string& descriptor) {
   if (name_end == std::string::npos)
     complain("an optimizer, _ and sizes are needed. Give for example adam_n1000t3.");
   UpdateShape shape;
-  shape.rule = update_rule(descriptor.substr(0, name_end));
+  shape.rule = parse_name<UpdateRule>(descriptor.substr(0, name_end));
   std::vector<std::string> known{"n", "t", "m", "wd"};
   const UpdateLoop loop = find_loop(shape.rule);
   if (loop != UpdateLoop::momentum) known.insert(known.end(), {"s", "eps"});

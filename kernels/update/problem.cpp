@@ -7,23 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/base/name_table.hpp"
 #include "kernels/oracle/plain_precision.hpp"
 
 namespace assay {
-namespace {
 
-const NameTable<UpdateRule>& rules() {
+const NameTable<UpdateRule>& get_name_table(UpdateRule) {
   static const NameTable<UpdateRule> table(
-      {"sgd", "lars", "larc", "adam", "adamw", "rmsprop", "lamb", "larc-adam", "larc-rmsprop"});
+      {"sgd", "lars", "larc", "adam", "adamw", "rmsprop", "lamb", "larc-adam", "larc-rmsprop"},
+      "optimizer");
   return table;
 }
-
-}  // namespace
-
-const std::vector<std::string>& update_rule_names() { return rules().names(); }
-const std::string& name(UpdateRule rule) { return rules()[rule]; }
-UpdateRule update_rule(const std::string& name) { return rules().at("optimizer", name); }
 
 UpdateLoop find_loop(UpdateRule rule) {
   if (rule == UpdateRule::rmsprop || rule == UpdateRule::larc_rmsprop) return UpdateLoop::rmsprop;

@@ -43,15 +43,13 @@
 #include "assay/problem_version/update.hpp"
 #include "core/api/operation.hpp"
 #include "core/api/oracle.hpp"
+#include "core/base/name_table.hpp"
 #include "kernels/update/step.hpp"
 
 namespace assay {
 
 enum class UpdateRule { sgd, lars, larc, adam, adamw, rmsprop, lamb, larc_adam, larc_rmsprop };
-/// Names of the enumerators, in their order.
-const std::vector<std::string>& update_rule_names();
-const std::string& name(UpdateRule rule);
-UpdateRule update_rule(const std::string& name);  ///< InputError for an unknown name
+const NameTable<UpdateRule>& get_name_table(UpdateRule);
 UpdateLoop find_loop(UpdateRule rule);
 bool is_larc(UpdateRule rule);      ///< clips its rate
 bool needs_trust(UpdateRule rule);  ///< lars and larc: reads `coefficient`

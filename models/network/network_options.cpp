@@ -183,7 +183,7 @@ std::vector<Dimension> of_learning() {
           "file to write after every epoch (--epochs), of one training; none: no file", "none"))),
       make_dimension("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
                      "", "no"),
-      make_dimension("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
+      make_dimension("optimizer", "update rule", list_names<UpdateRule>(), {"sgd"}, "", "sgd"),
       make_dimension("beta1", "decay of the first moments of adam, adamw and lamb", {}, {"0.9"}, "",
                      "0.9"),
       make_dimension("beta2", "decay of their second moments", {}, {"0.999"}, "", "0.999"),

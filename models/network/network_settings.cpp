@@ -132,7 +132,7 @@ void complete_loss_scale(Settings& settings, NetworkSettings& network) {
 void complete_optimizer(Settings& settings, Learning& learning) {
   const Learning usual;
   settings["weight_decay"] = fmt::format("{}", learning.weight_decay);
-  learning.rule = update_rule(settings.at("optimizer"));
+  learning.rule = parse_name<UpdateRule>(settings.at("optimizer"));
   const UpdateLoop loop = find_loop(learning.rule);
   if (loop == UpdateLoop::rmsprop) learning.momentum = 0;  // PyTorch's default
   if (loop != UpdateLoop::moments) {
@@ -184,7 +184,7 @@ void read_run(const SettingsReader& reader, const std::vector<Dimension>& dimens
   run.keep_unreached = reader.is("unreached", "kept");
   run.self_check = reader.is("self_check", "yes");
   if (!reader.is("validation", "none")) run.data.validation = reader.text("validation");
-  run.data.augment = augment_names.at("augment", reader.text("augment"));
+  run.data.augment = augment_names.at(reader.text("augment"));
   run.data.threads = run.trainer.executor.threads;
   ConvergenceSettings& convergence = run.convergence;
   if (reader.is("scaling", "linear")) convergence.rate = scale_rate(convergence.rate, images);

@@ -19,7 +19,8 @@ const NameTable<WayKind>& ways() {
 }
 
 const NameTable<PipelineSchedule>& schedules() {
-  static const NameTable<PipelineSchedule> table({"1f1b", "fill-drain"});
+  static const NameTable<PipelineSchedule> table({"1f1b", "fill-drain"},
+                                                 "schedule of --parallel pipeline");
   return table;
 }
 
@@ -53,7 +54,7 @@ Parallel parse_parallel(const std::string& text) {
     throw InputError("--parallel stale:0 waits for all gradients in each step. Use sync.");
   if (const std::size_t second = rest.find(':');
       way.kind == WayKind::pipeline && second != std::string::npos) {
-    way.schedule = schedules().at("schedule of --parallel pipeline", rest.substr(second + 1));
+    way.schedule = schedules().at(rest.substr(second + 1));
     rest.resize(second);
   }
   const std::uint64_t least = way.kind == WayKind::pipeline || way.kind == WayKind::split ? 2 : 1;

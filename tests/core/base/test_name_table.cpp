@@ -13,23 +13,23 @@ static_assert(is_enumerator<Colour::red>() && is_enumerator<Colour::blue>());
 static_assert(!is_enumerator<static_cast<Colour>(3)>());
 static_assert(is_enumerator<Sign::minus>() && !is_enumerator<static_cast<Sign>(-2)>());
 
-const NameTable<Colour>& colours() {
-  static const NameTable<Colour> table({"red", "green", "blue"});
+const NameTable<Colour>& get_name_table(Colour) {
+  static const NameTable<Colour> table({"red", "green", "blue"}, "colour");
   return table;
 }
 
 TEST(NameTable, EachValueHasItsName) {
-  EXPECT_EQ(colours()[Colour::green], "green");
-  for (const std::string& name : colours().names())
-    EXPECT_EQ(colours()[colours().at("colour", name)], name);
-  EXPECT_THROW(colours()[static_cast<Colour>(3)], std::out_of_range);
+  EXPECT_EQ(name(Colour::green), "green");
+  for (const std::string& text : list_names<Colour>())
+    EXPECT_EQ(name(parse_name<Colour>(text)), text);
+  EXPECT_THROW(name(static_cast<Colour>(3)), std::out_of_range);
 }
 
 TEST(NameTable, AWrongNameIsNothingOrAnErrorWithTheNearest) {
-  EXPECT_EQ(colours().find("gren"), std::nullopt);
-  EXPECT_EQ(colours().find(""), std::nullopt);
+  EXPECT_EQ(get_name_table(Colour{}).find("gren"), std::nullopt);
+  EXPECT_EQ(get_name_table(Colour{}).find(""), std::nullopt);
   try {
-    colours().at("colour", "gren");
+    parse_name<Colour>("gren");
     ADD_FAILURE() << "taken";
   } catch (const InputError& error) {
     EXPECT_EQ(std::string(error.what()),

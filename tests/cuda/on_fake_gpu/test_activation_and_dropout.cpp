@@ -16,8 +16,8 @@ constexpr const char* precisions[] = {"fp64", "fp32", "bf16", "fp16"};
 /// Channels in whole packs and not; one chunk of rows, and so many that sums have several stages.
 TEST(ActivationOnGpu, HasEveryDirectionFunctionAndPrecision) {
   for (const char* problem : {"mb3ic24ih40iw31", "mb5ic33", "mb2ic8ih5iw3", "mb1ic1"})
-    for (const std::string& direction : activation_direction_names())
-      for (const std::string& function : activation_function_names())
+    for (const std::string& direction : list_names<ActivationDirection>())
+      for (const std::string& function : list_names<ActivationFunction>())
         for (const char* bias : {"channel", "none"})
           for (const char* precision : precisions) {
             const bool none = function == "identity" && bias == std::string("none");
@@ -35,7 +35,7 @@ TEST(ActivationOnGpu, HasEveryDirectionFunctionAndPrecision) {
 
 TEST(DropoutOnGpu, HasEveryDirectionAndPrecision) {
   for (const char* problem : {"mb3ic24ih7p0.3k5000000000", "mb5ic33", "mb2ic2ih5iw3p0", "mb1ic1"})
-    for (const std::string& direction : dropout_direction_names())
+    for (const std::string& direction : list_names<DropoutDirection>())
       for (const char* precision : precisions) {
         const bool had = verify(dropout_benchmark(), {{"problem", problem},
                                                       {"direction", direction},

@@ -24,8 +24,8 @@ TEST(NormOnGpu, HasEveryDirectionFusionAndPrecision) {
   for (int i = 0; i < 2; ++i)
     shapes.push_back({up_to(3), 16 + up_to(40), 2 + up_to(20), up_to(20)});
   for (const NormShape& shape : shapes)
-    for (const std::string& direction : norm_direction_names())
-      for (const std::string& fusion : norm_fusion_names())
+    for (const std::string& direction : list_names<NormDirection>())
+      for (const std::string& fusion : list_names<NormFusion>())
         for (const char* precision : precisions) {
           const bool had = verify(norm_benchmark(), {{"problem", to_descriptor(shape)},
                                                      {"direction", direction},
@@ -43,8 +43,8 @@ TEST(NormOnGpu, HasEveryDirectionFusionAndPrecision) {
 TEST(PoolOnGpu, HasEveryDirectionModeAndPrecision) {
   for (const char* problem : {"mb2ic64ih12kh3sh2ph1", "mb1ic5ih9kh2sh3", "mb2ic17ih7kh7",
                               "mb1ic8ih9iw6oh5ow3kh3kw4sh2sw1ph1pw0", "mb1ic8ih10oh5kh3sh2ph1"})
-    for (const std::string& direction : pool_direction_names())
-      for (const std::string& mode : pool_mode_names())
+    for (const std::string& direction : list_names<PoolDirection>())
+      for (const std::string& mode : list_names<PoolMode>())
         for (const char* precision : precisions) {
           const bool had = verify(pool_benchmark(), {{"problem", problem},
                                                      {"direction", direction},

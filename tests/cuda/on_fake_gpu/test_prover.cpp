@@ -28,11 +28,12 @@ using namespace prover_trial;
 
 TEST(Prover, JudgesNormsAsTheHost) {
   for (const Precision precision : precisions)
-    for (const std::string& direction : norm_direction_names())
-      for (const std::string& fusion : norm_fusion_names())
+    for (const std::string& direction : list_names<NormDirection>())
+      for (const std::string& fusion : list_names<NormFusion>())
         for (const bool nhwc : {false, true}) {
-          const NormProblem problem(parse_norm("mb3ic5ih7iw9"), norm_direction(direction),
-                                    norm_fusion(fusion), precision);
+          const NormProblem problem(parse_norm("mb3ic5ih7iw9"),
+                                    parse_name<NormDirection>(direction),
+                                    parse_name<NormFusion>(fusion), precision);
           expect_same_verdicts(norm_oracle(problem), problem.tensors(), nhwc);
           expect_same_verdicts(norm_oracle(problem), problem.tensors(), nhwc, true);
           ASSERT_FALSE(HasFailure()) << direction << fusion << name(precision) << nhwc;
@@ -41,13 +42,13 @@ TEST(Prover, JudgesNormsAsTheHost) {
 
 TEST(Prover, JudgesPoolsAsTheHost) {
   for (const Precision precision : precisions)
-    for (const std::string& direction : pool_direction_names())
-      for (const std::string& mode : pool_mode_names())
+    for (const std::string& direction : list_names<PoolDirection>())
+      for (const std::string& mode : list_names<PoolMode>())
         for (const char* shape :
              {"mb2ic3ih12kh3sh2ph1", "mb1ic5ih9kh2sh3", "mb1ic2ih9iw6oh5ow3kh3kw4sh2sw1ph1pw0"})
           for (const bool nhwc : {false, true}) {
-            const PoolProblem problem(parse_pool(shape), pool_direction(direction), pool_mode(mode),
-                                      precision);
+            const PoolProblem problem(parse_pool(shape), parse_name<PoolDirection>(direction),
+                                      parse_name<PoolMode>(mode), precision);
             expect_same_verdicts(pool_oracle(problem), problem.tensors(), nhwc);
             ASSERT_FALSE(HasFailure()) << direction << mode << shape << name(precision) << nhwc;
           }
@@ -103,12 +104,12 @@ TEST(Prover, JudgesCopiesAsTheHost) {
 
 TEST(Prover, JudgesActivationsAsTheHost) {
   for (const Precision precision : precisions)
-    for (const std::string& direction : activation_direction_names())
-      for (const std::string& function : activation_function_names())
+    for (const std::string& direction : list_names<ActivationDirection>())
+      for (const std::string& function : list_names<ActivationFunction>())
         for (const bool bias : {false, true}) {
-          const ActivationProblem problem(parse_activation("mb3ic5ih7iw9"),
-                                          activation_direction(direction),
-                                          activation_function(function), bias, precision);
+          const ActivationProblem problem(
+              parse_activation("mb3ic5ih7iw9"), parse_name<ActivationDirection>(direction),
+              parse_name<ActivationFunction>(function), bias, precision);
           if (why_not_precision(problem)) continue;
           expect_same_verdicts(activation_oracle(problem), problem.tensors(), bias);
           ASSERT_FALSE(HasFailure()) << direction << function << name(precision) << bias;
@@ -127,7 +128,7 @@ TEST(Prover, JudgesDropoutsAsTheHost) {
 }
 
 UpdateProblem update_of(const std::string& rule, Precision precision) {
-  return UpdateProblem({update_rule(rule),
+  return UpdateProblem({parse_name<UpdateRule>(rule),
                         0.9,
                         0.01,
                         0.05,
@@ -196,7 +197,7 @@ TEST(Prover, IsBelievedOfTheSumsAloneThatItHasShown) {
 }
 
 TEST(Prover, JudgesUpdatesAsTheHost) {
-  for (const std::string& rule : update_rule_names())
+  for (const std::string& rule : list_names<UpdateRule>())
     for (const Precision precision : precisions)
       for (const bool stored : {false, true}) {
         if (stored && precision != Precision::fp32 && precision != Precision::fp16) continue;

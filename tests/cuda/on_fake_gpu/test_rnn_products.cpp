@@ -84,7 +84,7 @@ void expect_near(const Numbers& found, const Numbers& wanted, const std::string&
 }
 
 TEST(RnnProducts, MakeTheSameRecurrences) {
-  for (const std::string& cell : rnn_cell_names())
+  for (const std::string& cell : list_names<RnnCell>())
     for (const char* shape : {":330-10-3", ":330-10-3-l2-bi"})
       for (const RnnInput input : {RnnInput::linear, RnnInput::skip}) {
         const RnnProblem problem(parse_rnn(cell + shape), input, RnnDirection::bwd,

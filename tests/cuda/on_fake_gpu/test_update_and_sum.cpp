@@ -41,15 +41,15 @@ TEST(UpdateOnGpu, HasEveryRuleAndPrecision) {
                                        {1, false, true},
                                        {9000, true, true}},
       many(20, {4097, true, true});
-  for (const std::string& rule : update_rule_names())
+  for (const std::string& rule : list_names<UpdateRule>())
     for (const Precision precision : precisions)
       for (const auto& tensors : {some, many})
         for (const double coefficient : {0.05, 1e-3}) {
-          if (coefficient != 0.05 && !needs_trust(update_rule(rule))) continue;
+          if (coefficient != 0.05 && !needs_trust(parse_name<UpdateRule>(rule))) continue;
           const bool is_long = tensors.size() > some.size();
           if (is_long && precision != Precision::fp32 && precision != Precision::fp16) continue;
-          const UpdateProblem problem({update_rule(rule), 0.9, 0.01, coefficient, tensors},
-                                      precision);
+          const UpdateProblem problem(
+              {parse_name<UpdateRule>(rule), 0.9, 0.01, coefficient, tensors}, precision);
           EXPECT_TRUE(kernel_test::verify(problem, update_oracle(problem), "cuda", 1))
               << problem.canonical();
         }

@@ -38,7 +38,7 @@ TEST(DecodeOracle, AgreesWithTheDecoder) {
         for (const int side : {32, 61}) {
           const bool training = std::string(augment) != "evaluation";
           DecodeSettings settings{side, training, ImageLayout::nhwc, 5};
-          if (training) settings.augment = augment_names.at("augment", augment);
+          if (training) settings.augment = augment_names.at(augment);
           for (std::int64_t index = 0; index < 3; ++index) {
             const DecodeOracle oracle(encoded, {side, training, augment, 5}, 9, index);
             ASSERT_TRUE(oracle.is_decided());
@@ -57,7 +57,7 @@ TEST(DecodeOracle, ViewsAreThoseOfTraining) {
   for (const ImageSize size : {ImageSize{500, 375}, ImageSize{3000, 100}, ImageSize{9, 700}})
     for (std::int64_t sample = 0; sample < 1000; ++sample)
       for (const char* augment : {"crop+flip", "crop", "shift", "none"}) {
-        const View view = training_view(size, 7, 3, sample, augment_names.at("augment", augment));
+        const View view = training_view(size, 7, 3, sample, augment_names.at(augment));
         const ClaimedView claimed = compute_claimed_view(size, augment, 7, 3, sample);
         ASSERT_TRUE(claimed.decided);
         ASSERT_EQ(view.crop.x, claimed.left) << augment;

@@ -13,7 +13,7 @@ namespace test_activation_backends {
 using namespace kernel_test;
 
 /// Cases of both directions: all functions with a bias, and all but identity without one.
-const int cases = 2 * (2 * static_cast<int>(activation_function_names().size()) - 1);
+const int cases = 2 * (2 * static_cast<int>(list_names<ActivationFunction>().size()) - 1);
 
 std::map<std::string, int> verify_random(const std::string& backend, int shapes,
                                          const std::vector<std::string>& layouts) {
@@ -99,12 +99,12 @@ std::map<std::string, std::vector<double>> run(const ActivationProblem& problem,
 TEST(ActivationBackends, AreWithinTheirBoundsFarFromZero) {
   for (const char* backend : {"reference", "native"})
     for (const Precision precision : {Precision::fp64, Precision::fp32})
-      for (const std::string& function : activation_function_names())
+      for (const std::string& function : list_names<ActivationFunction>())
         for (const ActivationDirection direction :
              {ActivationDirection::forward, ActivationDirection::backward}) {
           const ActivationShape shape{1, 1, 400, 500};
-          const ActivationProblem problem(shape, direction, activation_function(function), true,
-                                          precision);
+          const ActivationProblem problem(
+              shape, direction, parse_name<ActivationFunction>(function), true, precision);
           const auto elements = static_cast<std::size_t>(shape.elements());
           std::vector<double> x(elements), g(elements);
           const double half = static_cast<double>(elements) / 2;
@@ -148,9 +148,9 @@ TEST(ActivationBackends, AreWithinTheirBoundsFarFromZero) {
 TEST(ActivationBackends, KeepNan) {
   for (const char* backend : {"reference", "native"})
     for (const Precision precision : {Precision::fp64, Precision::fp32, Precision::bf16})
-      for (const std::string& function : activation_function_names()) {
+      for (const std::string& function : list_names<ActivationFunction>()) {
         const ActivationProblem problem({1, 1, 1, 21}, ActivationDirection::forward,
-                                        activation_function(function), true, precision);
+                                        parse_name<ActivationFunction>(function), true, precision);
         const auto outputs = run(problem, backend,
                                  {{"src", Values(std::vector<double>(21, std::nan("")))},
                                   {"bias", Values(std::vector<double>{0.5})}});

@@ -128,11 +128,11 @@ int complaints(const ActivationProblem& problem, const Inputs& inputs, const Ten
 
 std::vector<ActivationProblem> problems(const ActivationShape& shape, Precision precision) {
   std::vector<ActivationProblem> all;
-  for (const std::string& direction : activation_direction_names())
-    for (const std::string& function : activation_function_names())
+  for (const std::string& direction : list_names<ActivationDirection>())
+    for (const std::string& function : list_names<ActivationFunction>())
       for (const bool bias : {true, false}) {
-        const ActivationProblem problem(shape, activation_direction(direction),
-                                        activation_function(function), bias, precision);
+        const ActivationProblem problem(shape, parse_name<ActivationDirection>(direction),
+                                        parse_name<ActivationFunction>(function), bias, precision);
         if (!why_not_precision(problem)) all.push_back(problem);
       }
   return all;
@@ -247,7 +247,7 @@ TEST(ActivationProblem, DescriptorsAreReadAndWritten) {
   for (const char* wrong :
        {"", "mb1", "mb1ic0", "mb1ic2ih3x4", "mb1mb1ic2", "mb99999999999ic99999999999ih3"})
     EXPECT_THROW(parse_activation(wrong), InputError) << wrong;
-  EXPECT_THROW(activation_function("swish"), InputError);
+  EXPECT_THROW(parse_name<ActivationFunction>("swish"), InputError);
 }
 
 TEST(ActivationProblem, CountsWhatIsMoved) {

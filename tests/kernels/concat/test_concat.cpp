@@ -93,7 +93,7 @@ TEST(ConcatProblem, DescriptorsAreReadAndWritten) {
   for (const char* wrong : {"", "mb1ca1ih1", "mb1ca1cc1ih1", "mb1ca1cb1cd1ih1", "mb1ca0cb1ih1",
                             "mb1ca1cb1ci1ih1", "mb1ca1cb1", "mb99999999999ca99999999cb1ih9"})
     EXPECT_THROW(parse_concat(wrong), InputError) << wrong;
-  EXPECT_THROW(concat_direction("forwards"), InputError);
+  EXPECT_THROW(parse_name<ConcatDirection>("forwards"), InputError);
 }
 
 /// A network of one's own may join more than a descriptor can name.

@@ -50,10 +50,10 @@ TEST(WinogradFlops, UnknownIsZero) {
 
 TEST(ConvDirections, NamesAndBack) {
   const std::vector<std::string> names{"forward", "bwd_data", "bwd_weights"};
-  EXPECT_EQ(conv_direction_names(), names);
-  for (const std::string& text : names) EXPECT_EQ(name(conv_direction(text)), text);
-  EXPECT_EQ(conv_direction("bwd_data"), ConvDirection::bwd_data);
-  EXPECT_THROW(conv_direction("backward"), InputError);
+  EXPECT_EQ(list_names<ConvDirection>(), names);
+  for (const std::string& text : names) EXPECT_EQ(name(parse_name<ConvDirection>(text)), text);
+  EXPECT_EQ(parse_name<ConvDirection>("bwd_data"), ConvDirection::bwd_data);
+  EXPECT_THROW(parse_name<ConvDirection>("backward"), InputError);
 }
 
 TEST(ConvDirections, IntegersHaveNoGradient) {

@@ -129,9 +129,9 @@ TEST_F(ConvOperation, WinogradsOperationsAreCountedOrUnknown) {
   if (not_built(why)) GTEST_SKIP() << why;
   ASSERT_EQ(why, "");
   int made = 0;
-  for (const std::string& direction : conv_direction_names()) {
-    const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), conv_direction(direction),
-                              Precision::fp32);
+  for (const std::string& direction : list_names<ConvDirection>()) {
+    const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"),
+                              parse_name<ConvDirection>(direction), Precision::fp32);
     const auto operation = make(problem, "winograd");
     if (!operation) continue;
     ++made;

@@ -110,25 +110,25 @@ TEST_P(NativeTarget, ComputesNormAndPool) {
                             {"direction", {"forward_training", "backward"}},
                             {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
   verify(pool_benchmark(), {{"problem", {"mb2ic37ih6kh3sh2ph1"}},
-                            {"direction", pool_direction_names()},
-                            {"mode", pool_mode_names()},
+                            {"direction", list_names<PoolDirection>()},
+                            {"mode", list_names<PoolMode>()},
                             {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
 }
 
 TEST_P(NativeTarget, ComputesActivationsAndDropout) {
   verify(activation_benchmark(), {{"problem", {"mb2ic37ih6"}},
-                                  {"direction", activation_direction_names()},
-                                  {"function", activation_function_names()},
+                                  {"direction", list_names<ActivationDirection>()},
+                                  {"function", list_names<ActivationFunction>()},
                                   {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
   verify(dropout_benchmark(), {{"problem", {"mb2ic37ih6p0.3"}},
-                               {"direction", dropout_direction_names()},
+                               {"direction", list_names<DropoutDirection>()},
                                {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
 }
 
 TEST_P(NativeTarget, ComputesResizing) {
   verify(resize_benchmark(), {{"problem", {"mb2ic37ih6iw5oh13ow19"}},
-                              {"direction", resize_direction_names()},
-                              {"coordinates", resize_coordinates_names()},
+                              {"direction", list_names<ResizeDirection>()},
+                              {"coordinates", list_names<ResizeCoordinates>()},
                               {"layout", {"nchw", "nhwc"}},
                               {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
 }

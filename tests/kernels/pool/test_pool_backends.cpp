@@ -82,10 +82,10 @@ TEST(PoolBackends, EachHasTheMeanOfAWholeImage) {
 }
 
 TEST(PoolProblem, NamesAreRead) {
-  EXPECT_EQ(pool_direction("backward"), PoolDirection::backward);
-  EXPECT_EQ(pool_mode("average"), PoolMode::average);
-  EXPECT_THROW(pool_direction("backwards"), InputError);
-  EXPECT_THROW(pool_mode("mean"), InputError);
+  EXPECT_EQ(parse_name<PoolDirection>("backward"), PoolDirection::backward);
+  EXPECT_EQ(parse_name<PoolMode>("average"), PoolMode::average);
+  EXPECT_THROW(parse_name<PoolDirection>("backwards"), InputError);
+  EXPECT_THROW(parse_name<PoolMode>("mean"), InputError);
 }
 
 TEST(PoolProblem, DescriptorsAreReadAndWritten) {

@@ -64,8 +64,8 @@ TEST(ResizeProblem, DescriptorsAreReadAndWritten) {
   for (const char* wrong : {"", "mb1ic1ih3", "mb1ic1ih3oh0", "mb1ic1ih99999999oh1",
                             "mb1ic1ih3oh4kh1", "mb999999999ic999999999ih9oh9"})
     EXPECT_THROW(parse_resize(wrong), InputError) << wrong;
-  EXPECT_THROW(resize_direction("forwards"), InputError);
-  EXPECT_THROW(resize_coordinates("corners"), InputError);
+  EXPECT_THROW(parse_name<ResizeDirection>("forwards"), InputError);
+  EXPECT_THROW(parse_name<ResizeCoordinates>("corners"), InputError);
 }
 
 }  // namespace test_resize_backends

@@ -101,17 +101,18 @@ TEST_P(RnnBackend, EqualsTheOracle) {
   Bench bench(GetParam());
   if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
   int made = 0;
-  for (const std::string& cell : rnn_cell_names())
+  for (const std::string& cell : list_names<RnnCell>())
     for (const std::string& shape : shapes_of(cell))
       for (const RnnInput input : {RnnInput::linear, RnnInput::skip})
-        for (const std::string& direction : rnn_direction_names())
+        for (const std::string& direction : list_names<RnnDirection>())
           for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
             if (input == RnnInput::skip && shape.find("-i") != std::string::npos) continue;
             // A state that 16 bits round to the other side of zero changes a gradient wholly.
             if (precision != Precision::fp32 && cell == "vanilla_relu" &&
                 direction.starts_with("bwd"))
               continue;
-            const RnnProblem of = problem(shape, input, rnn_direction(direction), precision);
+            const RnnProblem of =
+                problem(shape, input, parse_name<RnnDirection>(direction), precision);
             if (!bench.make(of)) {
               EXPECT_FALSE(bench.reason.empty());
               continue;
@@ -126,7 +127,7 @@ TEST_P(RnnBackend, EqualsTheOracle) {
 TEST_P(RnnBackend, DividesItsWorkAmongThreads) {
   Bench bench(GetParam());
   if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
-  for (const std::string& cell : rnn_cell_names())
+  for (const std::string& cell : list_names<RnnCell>())
     for (const RnnDirection direction : {RnnDirection::forward_training, RnnDirection::bwd})
       expect_right(bench, problem(cell + ":70-3-2", RnnInput::linear, direction), 2);
 }
@@ -161,10 +162,10 @@ TEST(NativeRnn, DividesLargeProducts) {
 TEST(NativeRnn, SaysWhatItMultiplies) {
   Bench bench("native");
   if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
-  for (const std::string& direction : rnn_direction_names())
+  for (const std::string& direction : list_names<RnnDirection>())
     for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
-      ASSERT_TRUE(
-          bench.make(problem("lstm:8-2-3", RnnInput::linear, rnn_direction(direction), precision)));
+      ASSERT_TRUE(bench.make(
+          problem("lstm:8-2-3", RnnInput::linear, parse_name<RnnDirection>(direction), precision)));
       const bool pairs = bench.execution.implementation.ends_with("_BF16");
       EXPECT_EQ(bench.execution.compute, pairs ? "bf16" : "fp32") << direction;
       EXPECT_EQ(bench.execution.accumulate, "fp32");
@@ -231,7 +232,7 @@ TEST(RnnVerification, FindsOneWrongElementNaNAndInfinity) {
 TEST(RnnVerification, FindsOneWrongElementOfLargerNetworks) {
   Bench bench("native");
   if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
-  for (const std::string& cell : rnn_cell_names())
+  for (const std::string& cell : list_names<RnnCell>())
     for (const auto& [direction, names] : outputs)
       for (std::string output : names) {
         if (output.ends_with("_c") && cell != "lstm") continue;
@@ -248,7 +249,7 @@ TEST(RnnVerification, FindsCoarserArithmeticUnderTheNameOfFp32) {
   Bench bench("reference");
   ASSERT_TRUE(bench.backend) << bench.reason;
   for (const auto& [direction, names] : outputs)
-    for (const std::string& cell : rnn_cell_names())
+    for (const std::string& cell : list_names<RnnCell>())
       for (const char* shape : {":64-4-20", ":256-2-4"})
         for (const int bits : {11, 8}) {
           const RnnProblem of = problem(cell + shape, RnnInput::linear, direction);
@@ -280,7 +281,7 @@ TEST(RnnVerification, JudgesTf32ByTheDigitsOfItsOperands) {
 TEST(RnnVerification, LaterDrawsOfWeightGradientsHaveFewRows) {
   Bench bench("reference");
   ASSERT_TRUE(bench.backend) << bench.reason;
-  for (const std::string& cell : rnn_cell_names())
+  for (const std::string& cell : list_names<RnnCell>())
     for (const RnnDirection direction : {RnnDirection::bwd_weights, RnnDirection::bwd}) {
       const RnnProblem of = problem(cell + ":33-9-7-l2-bi", RnnInput::skip, direction);
       auto workload = bench.make(of, {}, 1);

@@ -75,7 +75,7 @@ TEST(RnnDescriptor, ErrorsNameTheField) {
   EXPECT_THROW(problem("lstm:8-2-3-i5", RnnInput::skip), InputError);
   EXPECT_THROW(problem("lstm:8-2-3-l2-i5"), InputError);
   EXPECT_THROW(problem("lstm:8-2-3-l2-bi-i5", RnnInput::skip), InputError);
-  EXPECT_THROW(rnn_direction("forward"), InputError);
+  EXPECT_THROW(parse_name<RnnDirection>("forward"), InputError);
 }
 
 TEST(RnnProblem, CountsAsDeepBenchDoes) {

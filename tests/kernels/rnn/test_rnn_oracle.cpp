@@ -33,7 +33,7 @@ std::vector<Expected> expect_all(const Oracle& oracle, const TensorSpec& output,
 
 std::vector<RnnProblem> problems(RnnDirection direction) {
   std::vector<RnnProblem> all;
-  for (const std::string& cell : rnn_cell_names())
+  for (const std::string& cell : list_names<RnnCell>())
     for (const char* shape : {":3-2-4", ":3-2-4-i5", ":2-3-3-bi", ":3-2-3-l2", ":2-2-3-l2-bi"})
       for (const RnnInput input : {RnnInput::linear, RnnInput::skip}) {
         if (input == RnnInput::skip && std::string(shape).ends_with("i5")) continue;

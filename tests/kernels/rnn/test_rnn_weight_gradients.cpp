@@ -33,7 +33,7 @@ void expect_near(const std::vector<WeightGradient>& found,
 }
 
 TEST(RnnWeightGradients, OfPartsOfTheBatchAreThoseOfTheWhole) {
-  for (const std::string& cell : rnn_cell_names())
+  for (const std::string& cell : list_names<RnnCell>())
     for (const char* shape : {":33-8-5", ":9-8-3-l2-bi"})
       for (const RnnInput input : {RnnInput::linear, RnnInput::skip}) {
         const RnnProblem problem(parse_rnn(cell + shape), input, RnnDirection::bwd_weights,
@@ -55,7 +55,7 @@ TEST(RnnWeightGradients, OfPartsOfTheBatchAreThoseOfTheWhole) {
 
 /// If some rows alone contribute, their recurrences may be those of the states' check.
 TEST(RnnWeightGradients, OfRecurrencesThatAreDoneAreTheSame) {
-  for (const std::string& cell : rnn_cell_names()) {
+  for (const std::string& cell : list_names<RnnCell>()) {
     const RnnProblem problem(parse_rnn(cell + ":9-8-3-l2-bi"), RnnInput::skip, RnnDirection::bwd,
                              Precision::fp32);
     Inputs inputs = rnn_test::make_inputs(problem, *rnn_oracle(problem), 3);

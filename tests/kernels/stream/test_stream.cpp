@@ -25,7 +25,7 @@ StreamProblem problem(const std::string& descriptor, Precision precision = Preci
 }
 
 TEST(StreamDescriptor, ReadsWhatItWrites) {
-  for (const std::string& kernel : stream_kernel_names()) {
+  for (const std::string& kernel : list_names<StreamKernel>()) {
     const std::string text = kernel + "_n4096";
     EXPECT_EQ(to_descriptor(parse_stream(text)), text);
     EXPECT_EQ(to_descriptor(parse_stream(kernel + "n4096")), text);  // as a list with @n4096

@@ -50,8 +50,9 @@ Numbers numbers_of(const std::vector<double>& weights) {
 }
 
 Numbers trained(const std::string& rule, const char* name, Precision precision) {
-  const double momentum = find_loop(update_rule(rule)) == UpdateLoop::rmsprop ? 0.5 : 0.9;
-  const UpdateProblem problem({update_rule(rule),
+  const double momentum =
+      find_loop(parse_name<UpdateRule>(rule)) == UpdateLoop::rmsprop ? 0.5 : 0.9;
+  const UpdateProblem problem({parse_name<UpdateRule>(rule),
                                momentum,
                                0.05,
                                0.002,
@@ -94,8 +95,8 @@ Numbers trained(const std::string& rule, const char* name, Precision precision) 
 }
 
 TEST(UpdateParity, TwentyStepsAreThoseOfPyTorch) {
-  ASSERT_EQ(expected.size(), update_rule_names().size());
-  for (const std::string& rule : update_rule_names())
+  ASSERT_EQ(expected.size(), list_names<UpdateRule>().size());
+  for (const std::string& rule : list_names<UpdateRule>())
     for (const char* backend : {"reference", "native"})
       for (const Precision precision : {Precision::fp64, Precision::fp32}) {
         const Numbers found = trained(rule, backend, precision);

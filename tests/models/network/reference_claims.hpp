@@ -30,7 +30,7 @@ inline TrainerSettings claimed_settings(const Settings& claims, const std::strin
   settings.accumulate = std::stoll(claims.at("accumulate"));
   settings.lag = std::stoll(claims.at("lag"));
   settings.precision = precision;
-  settings.learning.rule = update_rule(claims.at("optimizer"));
+  settings.learning.rule = parse_name<UpdateRule>(claims.at("optimizer"));
   if (claims.at("optimizer").ends_with("rmsprop")) settings.learning.momentum = 0;
   settings.learning.smoothing = std::stod(claims.at("smoothing"));
   settings.executor.threads = 1;

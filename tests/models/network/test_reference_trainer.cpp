@@ -147,7 +147,7 @@ double difference(const Settings& claims, double last_norm = 1) {
 }
 
 TEST(ReferenceTrainer, TheTrainerLearnsTheSame) {
-  for (const std::string& optimizer : update_rule_names())
+  for (const std::string& optimizer : list_names<UpdateRule>())
     for (const char* lag : {"0", "1"})
       for (const char* accumulate : {"1", "3"})
         EXPECT_LT(difference(small_claims({{"optimizer", optimizer},

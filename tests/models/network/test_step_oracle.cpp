@@ -64,13 +64,13 @@ void expect_fault(const Verification& found, const std::string& part) {
 }
 
 TEST(StepOracle, RightStepsPass) {
-  for (const std::string& optimizer : update_rule_names())
+  for (const std::string& optimizer : list_names<UpdateRule>())
     for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp64})
       for (const std::int64_t passes : {1, 3})
         for (const std::int64_t lag : {0, 1}) {
           TrainerSettings of = small(precision == Precision::fp32 ? "native" : "reference");
           of.precision = precision;
-          of.learning.rule = update_rule(optimizer);
+          of.learning.rule = parse_name<UpdateRule>(optimizer);
           if (optimizer.ends_with("rmsprop")) of.learning.momentum = 0;
           of.accumulate = passes;
           of.lag = lag;

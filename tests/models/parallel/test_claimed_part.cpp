@@ -29,7 +29,7 @@ std::string found(const std::string& optimizer,
   constexpr double rate = 0.02, scale = 8;
   const auto ranks = serial_communicator();
   TrainerSettings settings = network_test::small_settings("native");
-  settings.learning.rule = update_rule(optimizer);
+  settings.learning.rule = parse_name<UpdateRule>(optimizer);
   settings.learning.weight_decay = 0.01;
   settings.executor.threads = 1;
   if (optimizer.ends_with("rmsprop")) settings.learning.momentum = 0;  // as the programs have it
@@ -62,11 +62,11 @@ std::string found(const std::string& optimizer,
 }
 
 TEST(ClaimedPart, ARightUpdateOfEachRuleIsAccepted) {
-  for (const std::string& rule : update_rule_names()) EXPECT_EQ(found(rule), "") << rule;
+  for (const std::string& rule : list_names<UpdateRule>()) EXPECT_EQ(found(rule), "") << rule;
 }
 
 TEST(ClaimedPart, OtherUpdatesAreFound) {
-  for (const std::string& rule : update_rule_names())
+  for (const std::string& rule : list_names<UpdateRule>())
     EXPECT_NE(found(rule, [](ClaimedPartUpdate& of) { of.rate /= 2; }), "") << rule;
   for (const char* rule : {"sgd", "larc", "rmsprop"}) {
     EXPECT_NE(found(rule, [](ClaimedPartUpdate& of) { of.scale = 4; }), "") << rule;

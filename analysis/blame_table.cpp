@@ -27,7 +27,7 @@ std::string why_nobody(const Blame& blame) {
 
 }  // namespace
 
-Table blame_table(const std::vector<const Row*>& rows) {
+Table make_blame_table(const std::vector<const Row*>& rows) {
   std::vector<BlameLine> lines;
   for (const Row* const row : rows) {
     if (!row->blame) continue;
@@ -51,7 +51,7 @@ Table blame_table(const std::vector<const Row*>& rows) {
   add({"cost", true},
       [](const Blame::Culprit& place) { return Cell(format_percent(place.cost), place.cost); });
   add({"time", true, "", 2},
-      [](const Blame::Culprit& place) { return Cell(human_seconds(place.cost_s), place.cost_s); });
+      [](const Blame::Culprit& place) { return Cell(format_seconds(place.cost_s), place.cost_s); });
   table.add({"of", false, "", 4},
             [&](std::size_t i) -> Cell { return lines[i].row->blame->period; });
   return table;

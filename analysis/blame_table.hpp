@@ -10,6 +10,6 @@ namespace assay {
 
 /// The rows with a table of blame. Lists for each the ranks and links that are blamed, the most
 /// expensive first, or a line with the reason why none is blamed.
-Table blame_table(const std::vector<const Row*>& rows);
+Table make_blame_table(const std::vector<const Row*>& rows);
 
 }  // namespace assay

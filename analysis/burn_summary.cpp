@@ -20,7 +20,7 @@ std::string moment(double unix_s) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(unix_s)));
 }
 
-std::string fault_text(const BurnFault& fault) {
+std::string describe_burn_fault(const BurnFault& fault) {
   std::string text = fmt::format("{} on {}", moment(fault.unix_s), fault.host);
   if (!fault.processors.empty()) text += ", processor " + fault.processors;
   if (fault.rank > 0) text += fmt::format(", rank {}", fault.rank);
@@ -34,7 +34,7 @@ std::string fault_text(const BurnFault& fault) {
   return text + (fault.remark.empty() ? "" : "; " + fault.remark);
 }
 
-std::string drift_text(const Drift& drift) {
+std::string format_drift(const Drift& drift) {
   if (!drift) return "";
   const auto percent = [](double ratio) { return fmt::format("{:+.1f}", 100 * (ratio - 1)); };
   return fmt::format("{} % ({} to {})", percent(drift->ratio), percent(drift->interval->low),
@@ -69,7 +69,9 @@ std::vector<DriftPoint> compute_course(
 
 }  // namespace
 
-double BurnTotal::limit_per_device_hour() const { return poisson_limit(faulty, device_hours); }
+double BurnTotal::limit_per_device_hour() const {
+  return compute_poisson_limit(faulty, device_hours);
+}
 
 void BurnTotals::add(const Row& row, const std::string& host) {
   Series& series = series_[{host, row.id}];
@@ -127,13 +129,13 @@ Drift compute_drift(const std::map<std::string, std::vector<Burn::Window>>& wind
   return halves.interval ? Drift(halves) : std::nullopt;
 }
 
-std::string burn_text(const BurnTotal& total) {
+std::string summarize_burn(const BurnTotal& total) {
   std::string text = fmt::format(
       "{:.0f} wrong of {:.0f} runs in {:.3g} device-hours, below {:.3g} an hour "
       "(95 %)",
       total.faulty, total.runs, total.device_hours, total.limit_per_device_hour());
   if (total.undecided > 0) text += fmt::format(", {:.0f} undecided", total.undecided);
-  if (total.drift) text += ", drift " + drift_text(total.drift);
+  if (total.drift) text += ", drift " + format_drift(total.drift);
   return text;
 }
 
@@ -160,7 +162,7 @@ Table burn_lines(const std::vector<BurnTotal>& totals) {
               total.faulty});
     line.add({fmt::format("{:.3g}", total.device_hours), total.device_hours});
     line.add({fmt::format("{:.3g}", total.limit_per_device_hour()), total.limit_per_device_hour()});
-    line.add({drift_text(total.drift),
+    line.add({format_drift(total.drift),
               total.drift ? std::optional(total.drift->ratio - 1) : std::nullopt});
     line.add({fmt::format("{:.1f} %", 100 * checks), checks});
   }
@@ -171,16 +173,16 @@ std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals) {
   std::vector<std::string> faults;
   for (const BurnTotal& total : totals) {
     for (std::size_t i = 0; i < std::min(most_faults, total.faults.size()); ++i)
-      faults.push_back(fmt::format("{}: {}", total.id, fault_text(total.faults[i])));
+      faults.push_back(fmt::format("{}: {}", total.id, describe_burn_fault(total.faults[i])));
     if (total.runs > 0 && total.faults.empty() && !total.problems.empty())
       faults.push_back(fmt::format("{} on {}: {}", total.id, total.host, total.problems.front()));
   }
   return faults;
 }
 
-std::string burn_table(const std::vector<BurnTotal>& totals) {
+std::string render_burn_table(const std::vector<BurnTotal>& totals) {
   const Table table = burn_lines(totals);
-  std::string text = terminal_table(table), gap = "\n";
+  std::string text = render_terminal_table(table), gap = "\n";
   for (const std::string& fault : burn_faults(totals))
     text += std::exchange(gap, "") + visible(fault) + "\n";
   return text;

@@ -56,13 +56,13 @@ class BurnTotals {
 Drift compute_drift(const std::map<std::string, std::vector<Burn::Window>>& windows);
 
 /// "0 wrong of 12345 runs in 0.5 device-hours, below 6 an hour (95 %)".
-std::string burn_text(const BurnTotal& total);
+std::string summarize_burn(const BurnTotal& total);
 
 /// One line for each total. If there is no burn-in, the note gives the reason.
 Table burn_lines(const std::vector<BurnTotal>& totals);
 /// The first faults of the totals, a line each: what was wrong, where and when.
 std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals);
 /// Both are printed on a terminal.
-std::string burn_table(const std::vector<BurnTotal>& totals);
+std::string render_burn_table(const std::vector<BurnTotal>& totals);
 
 }  // namespace assay

@@ -103,13 +103,14 @@ std::vector<Fastest> find_fastest(std::span<const AlphaBeta> lines) {
   return all;
 }
 
-std::string least_text(const Curve& curve) {
+std::string format_least(const Curve& curve) {
   if (curve.rivals == 0) return "-";
   if (!curve.comparable) return "withheld";
   if (!curve.least) return "never";
   const auto& [low, high] = *curve.least;
-  if (!(low > 0)) return std::isinf(high) ? "always" : "below " + human(high, "B");
-  return std::isinf(high) ? "from " + human(low, "B") : human(low, "B") + " .. " + human(high, "B");
+  if (!(low > 0)) return std::isinf(high) ? "always" : "below " + format_with_unit(high, "B");
+  return std::isinf(high) ? "from " + format_with_unit(low, "B")
+                          : format_with_unit(low, "B") + " .. " + format_with_unit(high, "B");
 }
 
 std::optional<double> message_bytes(const Series& series) {
@@ -135,7 +136,7 @@ struct Measurement {
 std::string curve_name(const Results& results, const Series& series,
                        const std::vector<std::string>& without) {
   return series.first().benchmark + " " + name_system(results, series) + " " +
-         parameters_but(series, without);
+         list_parameters_but(series, without);
 }
 
 /// Equal for series of the same result and environment that differ only in the given parameters.
@@ -307,7 +308,7 @@ std::vector<ScalingCurve> make_curves(const Kind& kind, const Results& results,
     const std::string work = kind.work(all[i]);
     if (work.empty()) continue;
     auto& group = groups[std::to_string(all[i].result) + " " + describe_hardware(results, all[i]) +
-                         " " + work + " " + parameters_but(all[i], kind.along)];
+                         " " + work + " " + list_parameters_but(all[i], kind.along)];
     const auto [place, fresh] = group.emplace(count, i);
     if (!fresh && all[i].median < all[place->second].median) place->second = i;
   }
@@ -319,8 +320,8 @@ std::vector<ScalingCurve> make_curves(const Kind& kind, const Results& results,
 
 }  // namespace
 
-std::vector<std::vector<ScalingCurve>> scaling_curves(const Results& results,
-                                                      const SeriesList& all) {
+std::vector<std::vector<ScalingCurve>> make_scaling_curves(const Results& results,
+                                                           const SeriesList& all) {
   std::vector<std::vector<ScalingCurve>> curves;
   for (const Kind& kind : kinds()) curves.push_back(make_curves(kind, results, all));
   return curves;

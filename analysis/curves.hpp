@@ -64,7 +64,7 @@ struct Curve {
   std::optional<std::pair<double, double>> least;
 };
 /// "from 64.0 KiB": the sizes of Curve::least; "-" without rivals.
-std::string least_text(const Curve& curve);
+std::string format_least(const Curve& curve);
 /// The message size in bytes of a row of a collective: from its algbw, else from its problem.
 /// Nothing if neither is known.
 std::optional<double> message_bytes(const Series& series);
@@ -91,7 +91,7 @@ struct ScalingCurve {
 /// share a problem; weak scaling over ranks that each have a problem. The points of a curve are
 /// measured on the same hardware, in the same result. If several rows have one count, the fastest
 /// counts. Collectives are left out, because their work grows with the ranks in another way.
-std::vector<std::vector<ScalingCurve>> scaling_curves(const Results& results,
-                                                      const SeriesList& all);
+std::vector<std::vector<ScalingCurve>> make_scaling_curves(const Results& results,
+                                                           const SeriesList& all);
 
 }  // namespace assay

@@ -16,7 +16,7 @@
 
 namespace assay {
 
-std::string size_text(double bytes) {
+std::string format_size(double bytes) {
   const char* unit = "B";
   for (const char* larger : {"KiB", "MiB", "GiB", "TiB", "PiB"}) {
     if (bytes < 1024) break;
@@ -59,7 +59,7 @@ void add_device(DeviceRecord& record, const RowDeviceHealth& health) {
 }
 
 /// "3: ecc uncorrected dram 2, xid 79 1"; "0" where all counters are 0, "-" where there is none.
-Cell counters_cell(const std::map<std::string, double>& counters) {
+Cell format_counters_cell(const std::map<std::string, double>& counters) {
   if (counters.empty()) return "-";
   std::vector<std::string> parts;
   for (const auto& [name, count] : counters)
@@ -68,7 +68,7 @@ Cell counters_cell(const std::map<std::string, double>& counters) {
   return {fmt::format("{:g}{}{}", sum, parts.empty() ? "" : ": ", join(parts, ", ")), sum};
 }
 
-std::string states_text(const std::map<std::string, Interval>& values) {
+std::string describe_states(const std::map<std::string, Interval>& values) {
   std::vector<std::string> parts;
   for (const auto& [name, range] : values)
     parts.push_back(range.low == range.high
@@ -104,7 +104,7 @@ std::vector<DeviceRecord> device_records(const Results& results, const SeriesLis
 
 }  // namespace
 
-Table device_table(const Results& results, const SeriesList& all) {
+Table make_device_table(const Results& results, const SeriesList& all) {
   const std::vector<DeviceRecord> records = device_records(results, all);
   Table table{{}, std::vector<Line>(records.size())};
   const auto add = [&](Column column, const auto& cell) {
@@ -113,22 +113,23 @@ Table device_table(const Results& results, const SeriesList& all) {
   const auto any = [&](const auto& has) { return std::ranges::any_of(records, has); };
   add({"Host"}, [](const DeviceRecord& record) { return Cell(record.host); });
   add({"Device"}, [](const DeviceRecord& record) { return Cell(record.device); });
-  add({"Errors"}, [](const DeviceRecord& record) { return counters_cell(record.errors); });
-  add({"Corrected"}, [](const DeviceRecord& record) { return counters_cell(record.corrected); });
+  add({"Errors"}, [](const DeviceRecord& record) { return format_counters_cell(record.errors); });
+  add({"Corrected"},
+      [](const DeviceRecord& record) { return format_counters_cell(record.corrected); });
   if (any([](const DeviceRecord& record) { return add_counters(record.meanwhile) > 0; }))
     add({"Corrected in rows"},
-        [](const DeviceRecord& record) { return counters_cell(record.meanwhile); });
+        [](const DeviceRecord& record) { return format_counters_cell(record.meanwhile); });
   if (any([](const DeviceRecord& record) { return record.throttled > 0; }))
     add({"Throttled", true}, [](const DeviceRecord& record) {
-      return Cell(human_percent(record.throttled), record.throttled);
+      return Cell(format_percentage(record.throttled), record.throttled);
     });
   if (any([](const DeviceRecord& record) { return !record.values.empty(); }))
     add({"Links and states"},
-        [](const DeviceRecord& record) { return Cell(states_text(record.values)); });
+        [](const DeviceRecord& record) { return Cell(describe_states(record.values)); });
   return table;
 }
 
-Table bisection_table(const SeriesList& all) {
+Table make_bisection_table(const SeriesList& all) {
   constexpr const char* begins = "slow_link_";
   Table table{make_columns({"Row", ">Ranks", ">Slow links", "Which"}), {}};
   for (const Series& series : all) {
@@ -163,12 +164,12 @@ namespace {
 Cell io_rate(const Series& series) {
   for (const char* name : {"files_per_s", "reads_per_s", "bytes_per_s"})
     if (const auto rate = find_rate(series, name))
-      return {human_rate(name, *rate) + choose_mark(series), *rate};
+      return {format_rate(name, *rate) + choose_mark(series), *rate};
   return "-";
 }
 
 /// A metric that is a fraction, in percent: the least of the launches.
-Cell part_cell(const Series& series, const std::string& name) {
+Cell format_part_cell(const Series& series, const std::string& name) {
   std::optional<double> least;
   for (const Row& row : series.rows) {
     const auto metric = row.metrics.find(name);
@@ -176,20 +177,20 @@ Cell part_cell(const Series& series, const std::string& name) {
       least = std::min(least.value_or(*metric->second.value), *metric->second.value);
   }
   if (!least) return "-";
-  return {human_percent(*least), *least};
+  return {format_percentage(*least), *least};
 }
 
 /// The metrics of single operations: "create 12.3 kfiles/s, half below 1.2 ms, 99 % below 3 ms".
-std::string operations_text(const Row& row) {
+std::string format_operations(const Row& row) {
   std::map<std::string, std::vector<std::string>> parts;  // by operation
   const auto add = [&](const std::string& name, const std::string& end, const std::string& text) {
     if (name.ends_with(end)) parts[name.substr(0, name.size() - end.size())].push_back(text);
   };
   for (const auto& [name, metric] : row.metrics) {
     if (!metric.value) continue;
-    add(name, "_per_s", human(*metric.value, "/s"));
-    add(name, "_p50_s", "half within " + human_seconds(*metric.value));
-    add(name, "_p99_s", "99 % within " + human_seconds(*metric.value));
+    add(name, "_per_s", format_with_unit(*metric.value, "/s"));
+    add(name, "_p50_s", "half within " + format_seconds(*metric.value));
+    add(name, "_p99_s", "99 % within " + format_seconds(*metric.value));
   }
   std::vector<std::string> texts;
   for (const auto& [operation, numbers] : parts)
@@ -199,7 +200,7 @@ std::string operations_text(const Row& row) {
 
 }  // namespace
 
-Table storage_table(const Results& results, const SeriesList& all) {
+Table make_storage_table(const Results& results, const SeriesList& all) {
   std::vector<const Series*> rows;
   for (const Series& series : all)
     if (series.first().benchmark == "io" && has_time(series)) rows.push_back(&series);
@@ -216,15 +217,15 @@ Table storage_table(const Results& results, const SeriesList& all) {
     return Cell(series.parameter("ranks"), parameter_number(series, "ranks"));
   });
   add({"Time", true}, [](const Series& series) {
-    return Cell(human_seconds(series.median) + choose_mark(series), series.median);
+    return Cell(format_seconds(series.median) + choose_mark(series), series.median);
   });
   add({"Rate", true}, io_rate);
   add({"Moved by storage", true},
-      [](const Series& series) { return part_cell(series, "storage_ratio"); });
+      [](const Series& series) { return format_part_cell(series, "storage_ratio"); });
   add({"By the device", true},
-      [](const Series& series) { return part_cell(series, "device_ratio"); });
+      [](const Series& series) { return format_part_cell(series, "device_ratio"); });
   add({"Single operations"},
-      [](const Series& series) { return Cell(operations_text(series.first())); });
+      [](const Series& series) { return Cell(format_operations(series.first())); });
   return table;
 }
 
@@ -279,7 +280,9 @@ Matrix make_matrix(const std::string& title, const Grid& grid) {
         continue;
       }
       const auto& [value, mark] = entry->second;
-      line.add({(grid.is_time() ? human_seconds(value) : human(value, grid.unit)) + mark, value});
+      line.add(
+          {(grid.is_time() ? format_seconds(value) : format_with_unit(value, grid.unit)) + mark,
+           value});
     }
   }
   return matrix;
@@ -288,8 +291,8 @@ Matrix make_matrix(const std::string& title, const Grid& grid) {
 /// The settings that differ between copies.
 std::map<const Series*, std::string> kinds_of_copies(const std::vector<const Series*>& copies) {
   const auto settings = [](const Series& copy) {
-    return split(parameters_but(copy, {"from", "to", "threads", "problem", "device", "backend"}),
-                 ' ');
+    return split(
+        list_parameters_but(copy, {"from", "to", "threads", "problem", "device", "backend"}), ' ');
   };
   std::map<std::string, std::size_t> counts;
   for (const Series* copy : copies)
@@ -315,7 +318,7 @@ void add_copies(const Results& results, const SeriesList& all, Grids& grids) {
     const double bytes = problem_number(*copy, "buffer_bytes").value_or(0);
     const auto kind = kinds.find(copy);
     const std::string title =
-        fmt::format("copies of {}{}{}", size_text(bytes), kind == kinds.end() ? "" : kind->second,
+        fmt::format("copies of {}{}{}", format_size(bytes), kind == kinds.end() ? "" : kind->second,
                     hosts.size() > 1 ? " on " + find_host(*copy) : "");
     const auto add = [&](const std::string& what, const std::string& unit, double value) {
       Grid& grid = grids[what + " of " + title];

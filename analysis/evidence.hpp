@@ -15,15 +15,15 @@ namespace assay {
 /// the largest fraction of a row's time during which its clock was held down (row.device_state),
 /// and the states of links and spare parts. Devices with errors are first. Columns that no device
 /// fills are left out.
-Table device_table(const Results& results, const SeriesList& all);
+Table make_device_table(const Results& results, const SeriesList& all);
 
 /// A line for each bisection: how many links were slow in any launch, and which, each with its
 /// largest ratio.
-Table bisection_table(const SeriesList& all);
+Table make_bisection_table(const SeriesList& all);
 
 /// A line for each row of assay-io: its rate, the ratio of the bytes that storage has moved to the
 /// expected bytes (the least of the launches), and latencies of single operations.
-Table storage_table(const Results& results, const SeriesList& all);
+Table make_storage_table(const Results& results, const SeriesList& all);
 
 /// A matrix with a line for each source of bytes and a column for each destination. A cell has the
 /// number of the fastest series for both, with its marks. Messages of two nodes go both ways, so
@@ -40,6 +40,6 @@ struct Matrix {
 std::vector<Matrix> make_matrices(const Results& results, const SeriesList& all);
 
 /// A size in words: "64 MiB".
-std::string size_text(double bytes);
+std::string format_size(double bytes);
 
 }  // namespace assay

@@ -72,7 +72,7 @@ void JunitSuite::write(std::string& testsuites) const {
   testsuites += text.str();
 }
 
-std::string junit_text(const std::string& testsuites) {
+std::string escape_junit(const std::string& testsuites) {
   const std::string head = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
   return head + (testsuites.empty() ? "<testsuites/>\n"
                                     : "<testsuites>\n" + testsuites + "</testsuites>\n");

@@ -30,6 +30,6 @@ class JunitSuite final {
 };
 
 /// The document of these testsuites. Characters that XML 1.0 cannot represent are replaced.
-std::string junit_text(const std::string& testsuites);
+std::string escape_junit(const std::string& testsuites);
 
 }  // namespace assay

@@ -201,13 +201,13 @@ std::string latex_number(const std::string& number) {
   return number[0] == '-' || number[0] == '+' ? fmt::format("${}$", number) : number;
 }
 
-std::string latex_cell(const PrintedNumber& quantity, std::size_t decimals) {
+std::string format_latex_cell(const PrintedNumber& quantity, std::size_t decimals) {
   std::string text;
   for (const std::string& number : quantity.numbers)
     text += (text.empty() ? "" : "--") + latex_number(number);
   text += room(quantity.numbers.back(), decimals);
   return quantity.mark.empty() ? text
-                               : text + fmt::format("\\rlap{{{}}}", latex_text(quantity.mark));
+                               : text + fmt::format("\\rlap{{{}}}", escape_latex(quantity.mark));
 }
 
 /// A column as LaTeX: its head and its cells. A cell is empty if its line has none.
@@ -218,17 +218,17 @@ struct LatexColumn {
 
 LatexColumn make_column(const Table& table, std::size_t at) {
   const Column& column = table.columns[at];
-  LatexColumn latex{latex_text(column.title)};
+  LatexColumn latex{escape_latex(column.title)};
   std::optional<NumberColumn> quantities = column.right ? parse_column(table, at) : std::nullopt;
   if (quantities && !in_one_unit(*quantities)) quantities.reset();
   if (quantities && !quantities->unit.empty())
-    latex.head += fmt::format(" ({})", latex_text(quantities->unit));
+    latex.head += fmt::format(" ({})", escape_latex(quantities->unit));
   for (std::size_t i = 0; i < table.lines.size(); ++i) {
     const Texts& cells = table.lines[i].cells;
     if (quantities && quantities->cells[i])
-      latex.cells.push_back(latex_cell(*quantities->cells[i], quantities->decimals));
+      latex.cells.push_back(format_latex_cell(*quantities->cells[i], quantities->decimals));
     else
-      latex.cells.push_back(at < cells.size() ? latex_text(cells[at]) : "");
+      latex.cells.push_back(at < cells.size() ? escape_latex(cells[at]) : "");
   }
   return latex;
 }
@@ -272,7 +272,7 @@ std::string_view latex_character(std::string_view character) {
 
 }  // namespace
 
-std::string latex_text(const std::string& text) {
+std::string escape_latex(const std::string& text) {
   const std::string safe = visible(text);
   std::string written;
   for (std::size_t at = 0; at < safe.size();) {
@@ -288,7 +288,7 @@ std::string latex_text(const std::string& text) {
   return written;
 }
 
-std::string latex_table(const Table& table) {
+std::string render_latex_table(const Table& table) {
   std::string alignment, head;
   std::vector<LatexColumn> columns;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -305,7 +305,7 @@ std::string latex_table(const Table& table) {
     for (std::size_t column = 0; column < own; ++column) cells.push_back(columns[column].cells[i]);
     if (!line.note.empty() && own < columns.size())
       cells.push_back(fmt::format("\\multicolumn{{{}}}{{l}}{{{}}}", columns.size() - own,
-                                  latex_text(line.note)));
+                                  escape_latex(line.note)));
     for (std::size_t column = 0; column < cells.size(); ++column)
       text += (column > 0 ? " & " : "") + cells[column];
     text += " \\\\\n";

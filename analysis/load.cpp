@@ -27,7 +27,7 @@ bool is_result(const fs::path& file) {
 
 /// True if this is the name of a shipped baseline, and no file has this name.
 bool is_baseline(const std::string& name) {
-  const std::vector<std::string> names = baseline_names();
+  const std::vector<std::string> names = list_baseline_names();
   return !fs::exists(name) && std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -137,7 +137,7 @@ Row take_case_and_time(Row& row) {
           .incomparable = std::move(row.incomparable)};
 }
 
-std::vector<fs::path> result_files(const std::vector<std::string>& names) {
+std::vector<fs::path> list_result_files(const std::vector<std::string>& names) {
   std::vector<fs::path> files;
   for (NamedFile& named : name_files(names)) files.push_back(std::move(named.file));
   return files;

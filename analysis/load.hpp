@@ -31,7 +31,7 @@ Row take_case_and_time(Row& row);
 
 /// The paths of these files, unread. InputError for a folder without results, and for a file that
 /// is given twice.
-std::vector<std::filesystem::path> result_files(const std::vector<std::string>& names);
+std::vector<std::filesystem::path> list_result_files(const std::vector<std::string>& names);
 
 /// Advances `entry`. Unlike operator++, it throws a filesystem_error that names the folder that
 /// cannot be read.

@@ -50,12 +50,13 @@ FloatFormat float_format(Precision precision) {
   return {significand, exponent, std::ldexp(1.0, 1 - bias), largest, std::ldexp(1.0, -significand)};
 }
 
-std::string precision_table() {
+std::string render_precision_table() {
   std::vector<Line> lines;
-  for (const std::string& name : precision_names()) lines.push_back(choose_line(precision(name)));
-  return terminal_table({make_columns({"precision", "inputs", "results", "sums", ">bits",
-                                       ">smallest", ">largest", ">roundoff"}),
-                         lines}) +
+  for (const std::string& name : list_precision_names())
+    lines.push_back(choose_line(precision(name)));
+  return render_terminal_table({make_columns({"precision", "inputs", "results", "sums", ">bits",
+                                              ">smallest", ">largest", ">roundoff"}),
+                                lines}) +
          "\nbits: of significand and exponent; smallest: the smallest normal number;\n"
          "roundoff: the unit roundoff.\n";
 }

@@ -21,6 +21,6 @@ struct FloatFormat {
 FloatFormat float_format(Precision precision);
 
 /// One line for each precision: formats of inputs, results and sums, range and unit roundoff.
-std::string precision_table();
+std::string render_precision_table();
 
 }  // namespace assay

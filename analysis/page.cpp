@@ -12,12 +12,12 @@ std::string make_csv(const RecordList& list) {
     std::vector<std::string>& cells = table.lines.emplace_back().cells;
     for (const std::string& field : list.fields) cells.push_back(read_field(record, field));
   }
-  return csv_table(table);
+  return render_csv_table(table);
 }
 
 void Page::line(const std::string& text, bool more) {
   if (latex_) return add(safe(text) + (more ? " \\\\\n" : "\n"));
-  add(markdown_ ? markdown_text(text) + (more ? "  \n" : "\n")
+  add(markdown_ ? escape_markdown(text) + (more ? "  \n" : "\n")
                 : wrap(visible(text), table_width) + "\n");
 }
 
@@ -46,7 +46,9 @@ void Page::list(const std::string& heading, const std::vector<std::string>& item
 }
 
 void Page::table(const Table& table) {
-  add(latex_ ? latex_table(table) : markdown_ ? markdown_table(table) : terminal_table(table));
+  add(latex_      ? render_latex_table(table)
+      : markdown_ ? render_markdown_table(table)
+                  : render_terminal_table(table));
 }
 
 void Page::part(const Table& table) {

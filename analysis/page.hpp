@@ -62,7 +62,7 @@ class Page {
 
  private:
   std::string safe(const std::string& text) const {
-    return latex_ ? latex_text(text) : markdown_ ? markdown_text(text) : visible(text);
+    return latex_ ? escape_latex(text) : markdown_ ? escape_markdown(text) : visible(text);
   }
 
   bool markdown_, latex_;

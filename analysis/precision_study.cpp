@@ -51,12 +51,12 @@ std::string work_key(const Series& series) {
       fmt::format("{} {} {}", series.result, series.environment, row.benchmark);
   if (!row.rate("busbw"))
     return fmt::format("{} {} {}", where, row.problem.descriptor,
-                       parameters_but(series, {"precision", "algorithm", "problem"}));
+                       list_parameters_but(series, {"precision", "algorithm", "problem"}));
   const auto size = element_bytes(series.parameter("precision"));
   const auto bytes = message_bytes(series);
   if (!size || !bytes) return "";
   return fmt::format("{} {} {}", where, *bytes / *size,
-                     parameters_but(series, {"precision", "algorithm", "problem", "bytes"}));
+                     list_parameters_but(series, {"precision", "algorithm", "problem", "bytes"}));
 }
 
 /// fp32's number over the row's, for each launch that both have.
@@ -102,8 +102,8 @@ void beside_measured(PrecisionRow& row) {
   // An update of peak/fma has two multiply-adds in bf16, one in fp32.
   if (const auto own = series.first().problem.flops, its = fp32.first().problem.flops;
       own && its && *own != *its) {
-    row.note =
-        fmt::format("its fp32 executes {}, this row {}", human(*its, "FLOP"), human(*own, "FLOP"));
+    row.note = fmt::format("its fp32 executes {}, this row {}", format_with_unit(*its, "FLOP"),
+                           format_with_unit(*own, "FLOP"));
     return;
   }
   row.speedup = pair_with_fp32(fp32, series, [](const Row& launch) { return launch.median(); });
@@ -132,7 +132,7 @@ std::string why_no_reference(const PrecisionGroup& group) {
 }
 
 void complete(PrecisionGroup& group) {
-  static const std::vector<std::string> order = precision_names();
+  static const std::vector<std::string> order = list_precision_names();
   std::stable_sort(group.begin(), group.end(), [](const auto& a, const auto& b) {
     const auto place = [](const PrecisionRow& row) {
       return std::find(order.begin(), order.end(), row.series->parameter("precision"));
@@ -178,7 +178,7 @@ std::string find_executed_precision(const Series& series) {
                          : fmt::format("{} storage, {} arithmetic", storage, compute);
 }
 
-std::vector<PrecisionGroup> precision_groups(const SeriesList& all) {
+std::vector<PrecisionGroup> group_by_precision(const SeriesList& all) {
   std::vector<PrecisionGroup> groups;
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < all.size(); ++i) {

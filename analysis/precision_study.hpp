@@ -47,7 +47,7 @@ using PrecisionGroup = std::vector<PrecisionRow>;
 
 /// All groups, in the order of their first rows in `all`. They point into `all`. Two messages of a
 /// collective are the same work if they have the same number of elements.
-std::vector<PrecisionGroup> precision_groups(const SeriesList& all);
+std::vector<PrecisionGroup> group_by_precision(const SeriesList& all);
 
 /// The largest norm error of the launches (2-norm of the errors of the checked outputs over that of
 /// the fp64 reference); nothing if a launch has none.

@@ -25,7 +25,7 @@ std::string over(const std::string& first, const std::string& second) {
   return fmt::format("{} over {}", first, second);
 }
 
-std::string speedup_header(const std::string& first, const std::string& second) {
+std::string format_speedup_header(const std::string& first, const std::string& second) {
   return fmt::format("speedup: {}, above 1 {} is faster", over(first, second), first);
 }
 

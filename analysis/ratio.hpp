@@ -21,6 +21,6 @@ std::optional<Interval> compute_speedup(const std::optional<Interval>& time_rati
 /// "A over B": the title of a column of speedups.
 std::string over(const std::string& first, const std::string& second);
 /// "speedup: A over B, above 1 A is faster": an explanation below a table.
-std::string speedup_header(const std::string& first, const std::string& second);
+std::string format_speedup_header(const std::string& first, const std::string& second);
 
 }  // namespace assay

@@ -30,7 +30,7 @@ bool is_variable(const std::string& name) {
 /// The library of the row's allocator, under the name with which its process loaded it; "" for the
 /// system's allocator.
 std::string find_preload(const Row& row, const std::string& recorded) {
-  const Words names = allocator_libraries(row.parameter("allocator"));
+  const Words names = list_allocator_libraries(row.parameter("allocator"));
   for (std::string file : split(recorded, ':')) {
     file.erase(0, file.rfind('/') + 1);
     if (std::ranges::find(names, file) != names.end()) return file;
@@ -75,8 +75,8 @@ std::string name_flag(std::string parameter) {
 
 }  // namespace
 
-std::string repeat_command(const RunHeader& run, const ResultEnvironment& environment,
-                           const Row& row, std::size_t launches) {
+std::string make_repeat_command(const RunHeader& run, const ResultEnvironment& environment,
+                                const Row& row, std::size_t launches) {
   if (row.published) return "";
   Words words = environment_words(environment, row);
   Words launcher = run.settings ? run.settings->launcher : Words();

@@ -44,7 +44,7 @@ void add_interval(Series& series) {
   if (series.rows.size() > 1 && !series.published) {
     // The launch is the unit: the samples of a launch share its memory layout and binding, so an
     // interval from samples would be too narrow.
-    series.interval = median_interval(series.medians);
+    series.interval = compute_median_interval(series.medians);
     series.has_interval = true;
     series.is_range = series.rows.size() < static_cast<std::size_t>(least_for_interval);
   } else if (time && time->ci95) {
@@ -164,7 +164,7 @@ std::optional<double> problem_number(const Series& series, const std::string& na
   return name == "flops" ? problem.flops : name == "bytes" ? problem.bytes : problem.number(name);
 }
 
-std::string parameters_but(const Series& series, const std::vector<std::string>& without) {
+std::string list_parameters_but(const Series& series, const std::vector<std::string>& without) {
   std::string text;
   for (const auto& [name, value] : series.first().parameters)
     if (std::find(without.begin(), without.end(), name) == without.end() && !value.is_null())

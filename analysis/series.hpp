@@ -68,7 +68,7 @@ std::string energy_domains(const Series& series);
 std::optional<double> problem_number(const Series& series, const std::string& name);
 /// All parameters except those in `without`, as "name=value …". Rows with equal texts are
 /// comparable.
-std::string parameters_but(const Series& series, const std::vector<std::string>& without);
+std::string list_parameters_but(const Series& series, const std::vector<std::string>& without);
 std::string name_system(const Results& results, const Series& series);
 
 /// The hash of the hardware. Only on equal hardware is a ratio of two rows due to their settings.

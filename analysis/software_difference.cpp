@@ -37,7 +37,7 @@ bool is_machine_binary(const std::string& field) {
 
 }  // namespace
 
-std::string software_difference(json promoted, json now) {
+std::string describe_software_difference(json promoted, json now) {
   static const std::set<std::string> machine_parts{"os",        "kernel", "architecture",
                                                    "container", "libc",   "driver"};
   keep_common_fields(promoted, now);

@@ -104,7 +104,7 @@ std::string fit(Table& table) {
 
 }  // namespace
 
-std::string terminal_table(const Table& raw) {
+std::string render_terminal_table(const Table& raw) {
   Table table = all_visible(raw);
   const std::string left_out = fit(table);
   const std::vector<Column>& columns = table.columns;

@@ -32,7 +32,7 @@ bool is_hidden(char32_t point) {
          (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF;
 }
 
-std::string csv_text(const std::string& text) {
+std::string quote_csv(const std::string& text) {
   std::string safe = visible(text);
   // "-3e-5" is a number; "=1+1", "+cmd", "-x" and "@sum" would be evaluated.
   if (!safe.empty() && !parse_number(safe) &&
@@ -127,7 +127,7 @@ std::string visible(const std::string& text) {
   return safe;
 }
 
-std::string markdown_text(const std::string& text) {
+std::string escape_markdown(const std::string& text) {
   std::string safe;
   for (const char c : visible(text)) {
     if (std::string_view("|<>&*_`[]~$\\").find(c) != std::string_view::npos) safe += '\\';
@@ -257,10 +257,10 @@ std::string Table::leave_out(const std::string& to_see_all, const std::string& p
                      join(names, ", "), to_see_all);
 }
 
-std::string markdown_table(const Table& table) {
+std::string render_markdown_table(const Table& table) {
   std::string text = "|";
   for (const Column& column : table.columns)
-    text += fmt::format(" {} |", markdown_text(column.title));
+    text += fmt::format(" {} |", escape_markdown(column.title));
   text += "\n|";
   for (const Column& column : table.columns) text += column.right ? "---:|" : "---|";
   text += "\n";
@@ -269,18 +269,18 @@ std::string markdown_table(const Table& table) {
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       std::string cell = i < line.cells.size() ? line.cells[i] : "";
       if (i == line.cells.size()) cell = line.note;
-      text += fmt::format(" {} |", markdown_text(cell));
+      text += fmt::format(" {} |", escape_markdown(cell));
     }
     text += "\n";
   }
   return text;
 }
 
-std::string csv_table(const Table& table) {
+std::string render_csv_table(const Table& table) {
   std::string text;
   const auto add = [&](auto cell) {
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      text += (i > 0 ? "," : "") + csv_text(cell(i));
+      text += (i > 0 ? "," : "") + quote_csv(cell(i));
     text += "\r\n";
   };
   add([&](std::size_t i) { return table.columns[i].title; });
@@ -289,7 +289,7 @@ std::string csv_table(const Table& table) {
   return text;
 }
 
-nlohmann::json json_table(const Table& table) {
+nlohmann::json render_json_table(const Table& table) {
   nlohmann::json columns = nlohmann::json::array(), lines = nlohmann::json::array();
   for (const Column& column : table.columns)
     columns.push_back({{"title", column.title}, {"right", column.right}});

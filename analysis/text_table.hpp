@@ -108,7 +108,7 @@ struct Table {
 /// direction, and invalid UTF-8 become U+FFFD; line breaks and tabs become spaces.
 std::string visible(const std::string& text);
 /// The same for Markdown: special characters are escaped.
-std::string markdown_text(const std::string& text);
+std::string escape_markdown(const std::string& text);
 
 /// The width, in characters, that a table and its notes should fit. `assay` sets it to the width of
 /// the output's terminal.
@@ -125,14 +125,14 @@ std::string shorten(const std::string& text, std::size_t width);
 
 /// Applies visible() to titles, cells and notes. On a terminal the table fits its width: titles and
 /// long texts are broken at blanks, and spare columns are left out and named below.
-std::string terminal_table(const Table& table);
+std::string render_terminal_table(const Table& table);
 /// A note is put into the first missing cell. All text is escaped.
-std::string markdown_table(const Table& table);
+std::string render_markdown_table(const Table& table);
 /// RFC 4180. Text that a spreadsheet would evaluate as a formula gets a leading quote.
-std::string csv_table(const Table& table);
+std::string render_csv_table(const Table& table);
 /// {columns: [{title, right}], lines: [{cells, numbers, note}]}; a number is null where its cell
 /// shows none.
-nlohmann::json json_table(const Table& table);
+nlohmann::json render_json_table(const Table& table);
 
 /// "1 node", "2 nodes". `plural`: the suffix for numbers other than 1.
 std::string format_count(std::size_t count, const std::string& what,
@@ -146,11 +146,11 @@ inline const char* by_count(std::size_t count, const char* singular, const char*
 std::size_t count_columns(const std::string& text);
 
 /// Text for LaTeX with its special characters escaped, after visible().
-std::string latex_text(const std::string& text);
+std::string escape_latex(const std::string& text);
 
 /// A tabular. If all units of a column are of one kind, its head names the most frequent unit, and
 /// the cells have their numbers in it, with the printed digits. Decimal points are aligned; a mark
 /// after a number takes no width. A note spans the remaining columns.
-std::string latex_table(const Table& table);
+std::string render_latex_table(const Table& table);
 
 }  // namespace assay

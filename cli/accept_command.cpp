@@ -26,18 +26,19 @@ int accept(const Arguments& arguments) {
   inputs.push_back(criteria_file);
   check_outputs(arguments, {"out", "junit"}, inputs);
   const Criteria criteria = read_criteria(criteria_file);
-  const std::vector<std::filesystem::path> read = result_files(files);
-  const std::vector<ChangeTime> times = change_times(read);
+  const std::vector<std::filesystem::path> read = list_result_files(files);
+  const std::vector<ChangeTime> times = read_change_times(read);
   Results results = load_results(files, keep_for_acceptance(criteria));
   expect_one_statistics(results);
   Acceptance acceptance = judge_fleet(
-      make_fleet(std::move(results), criteria, list_nodes(files), pairs_of_runs(files)), criteria,
+      make_fleet(std::move(results), criteria, list_nodes(files), pair_runs(files)), criteria,
       fmt::format("assay accept {} --criteria {}", join(files, " "), criteria_name));
   acceptance.results = hash_files(read, times);
   acceptance.next = next_command(acceptance, files);
   const nlohmann::json document = acceptance;
   check_own(document, "acceptance");
-  if (const auto file = read_value(arguments, "junit")) write_text(*file, junit_xml(acceptance));
+  if (const auto file = read_value(arguments, "junit"))
+    write_text(*file, render_junit_xml(acceptance));
   emit(arguments, format == "json" ? document.dump(1) + "\n"
                   : format == "csv"
                       ? make_csv({{"node", "verdict", "speedup", "score", "rows_missing", "reason"},

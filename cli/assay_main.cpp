@@ -17,7 +17,7 @@ std::vector<assay::Command> commands_for_terminal() {
       return flag.name == "--out" && flag.value == "FILE";
     });
     command.run = [run = command.run, writes_file](const assay::Arguments& arguments) {
-      const auto width = assay::terminal_width(STDOUT_FILENO);
+      const auto width = assay::find_terminal_width(STDOUT_FILENO);
       const bool for_people =
           assay::read_value(arguments, "format").value_or("terminal") == "terminal" &&
           !(writes_file && arguments.contains("out"));

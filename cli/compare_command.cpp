@@ -279,7 +279,7 @@ int compare(const Arguments& arguments) {
   check_own(document, "comparison");
   if (const auto file = read_value(arguments, "flagged")) write_flagged(*file, comparison, sides);
   emit(arguments, format == "json"  ? document.dump(1) + "\n"
-                  : format == "csv" ? comparison_csv(comparison)
+                  : format == "csv" ? render_comparison_csv(comparison)
                                     : render_comparison(comparison, sides[0], sides[1],
                                                         format == "markdown", format == "latex"));
   explain_no_rows(comparison, one_result);

@@ -26,9 +26,9 @@ int show_ensemble(const Arguments& arguments) {
   if (format == "json")
     emit(arguments, nlohmann::json(*ensemble).dump(1) + "\n");
   else if (format == "csv")
-    emit(arguments, ensemble_csv(*ensemble));
+    emit(arguments, render_ensemble_csv(*ensemble));
   else
-    emit(arguments, ensemble_table(*ensemble, format == "markdown", format == "latex"));
+    emit(arguments, render_ensemble_table(*ensemble, format == "markdown", format == "latex"));
   return static_cast<int>(ExitCode::ok);
 }
 

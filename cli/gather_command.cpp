@@ -40,7 +40,7 @@ int gather_results(const Arguments& arguments) {
   options.system = read_value(arguments, "system").value_or("");
   options.nodes = list_expected_nodes(arguments, inputs);
   options.command = fmt::format("assay gather {} --out {}", join(inputs, " "), out);
-  const GatheredNodes nodes = gather(result_files(inputs), out, options);
+  const GatheredNodes nodes = gather(list_result_files(inputs), out, options);
   for (const MissingNode& node : nodes.missing)
     std::cerr << fmt::format("assay gather: {}: MISSING: {}\n", node.host, node.reason);
   std::cerr << fmt::format("assay gather: wrote {} of {} to {}\n", format_count(nodes.rows, "row"),

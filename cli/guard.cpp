@@ -100,8 +100,8 @@ void check_guard(const fs::path& history) {
                     "runs below it). Give this folder, or the name of a new folder.",
                     history.string()));
   if (holds_results(history))
-    result_files({history.string()});  // checks that all of it can be
-                                       // listed
+    list_result_files({history.string()});  // checks that all of it can be
+                                            // listed
   Anchors anchors(history);
   read_events(history / "events.json");
 }
@@ -123,7 +123,7 @@ ExitCode guard(const fs::path& history_folder, const RunResult& result, const Ru
   const nlohmann::json document = history;
   check_own(document, "history");
   write_json(plan.campaign.folder / "history.json", document);
-  write_text(plan.campaign.folder / "junit.xml", history_junit(history));
+  write_text(plan.campaign.folder / "junit.xml", render_history_junit(history));
   print_findings(history, unjudged);
   return history.code;
 }
@@ -135,7 +135,8 @@ ConfirmRequest confirm_request(const RunPlan& plan, const fs::path& folder,
   request.folder = folder;
   request.run = run;
   request.compute_hash = [](const fs::path& programs) {
-    return benchmark_names(programs).empty() ? std::string() : read_installation(programs).hash;
+    return list_benchmark_names(programs).empty() ? std::string()
+                                                  : read_installation(programs).hash;
   };
   request.launch = [plan](const fs::path& promoted, const std::vector<std::string>& ids,
                           const fs::path& into) {

@@ -163,9 +163,10 @@ int judge_runs(const Arguments& arguments) {
   check_own(document, "history");
   for (const std::string& doubt : find_order_doubts(results, history))
     std::cerr << "assay history: " << visible(doubt) << ".\n";
-  if (const auto file = read_value(arguments, "junit")) write_text(*file, history_junit(history));
+  if (const auto file = read_value(arguments, "junit"))
+    write_text(*file, render_history_junit(history));
   emit(arguments, format == "json"  ? document.dump(1) + "\n"
-                  : format == "csv" ? history_csv(history)
+                  : format == "csv" ? render_history_csv(history)
                                     : render_history(history, format == "markdown"));
   if (history.series.empty())
     std::cerr << "assay: nothing was judged (no row of a run with a time matches --filter and "

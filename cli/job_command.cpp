@@ -68,7 +68,7 @@ ProcessShape shape_of_job(const std::vector<Processes>& groups, bool per_node) {
 }
 
 std::vector<std::string> words_of_flag_run(const Arguments& arguments) {
-  return launcher_words(read_value(arguments, "run").value_or(""));
+  return make_launcher_words(read_value(arguments, "run").value_or(""));
 }
 
 /// Parses the words of `assay run` as that command will, so that a slip does not show only after
@@ -119,7 +119,8 @@ std::vector<std::string> words_of_run(const Arguments& arguments, const fs::path
   const std::uint64_t limit = clock_time("--time", *read_value(arguments, "time"), minute);
   const std::uint64_t left =
       std::min(limit / 2, has(more, "--local-results") ? 3 * minute : minute);
-  if (!has(more, "--walltime")) words.insert(words.end(), {"--walltime", clock_text(limit - left)});
+  if (!has(more, "--walltime"))
+    words.insert(words.end(), {"--walltime", format_clock(limit - left)});
   words.insert(words.end(), {"--out", folder.string(), "--resume"});
   check_words(words, join(more, " "));
   if (has(more, "--pairs")) launcher.expect_choice_of_nodes("--pairs");
@@ -265,7 +266,7 @@ int job(const Arguments& line) {
   const Launcher launcher = Launcher::load(*read_value(arguments, "launcher"));
   Job job = make_job(arguments, launcher);
   job.set_up = site_set_up + job.set_up;
-  const std::string text = job_script(launcher, job);
+  const std::string text = make_job_script(launcher, job);
   const fs::path script = job.folder / "job.sh";
   check_run_folder(job.folder, list_names_in(arguments));
   check_writable(script);

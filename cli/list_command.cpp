@@ -41,7 +41,7 @@ void list_backends() {
     lines.push_back({{name, status.available ? "available" : "unavailable"},
                      status.available ? status.file.string() : status.reason});
   }
-  std::cout << terminal_table({{{"backend"}, {"state"}}, lines});
+  std::cout << render_terminal_table({{{"backend"}, {"state"}}, lines});
 }
 
 /// Prints names and their descriptions, on several lines if a terminal is too narrow.
@@ -57,7 +57,7 @@ void print_list(const char* title, const std::vector<std::pair<std::string, std:
       cell.clear();
     }
   }
-  std::cout << terminal_table({{{title}}, lines});
+  std::cout << render_terminal_table({{{title}}, lines});
 }
 
 /// Lists a file that cannot be read, or a program that fails, as unusable.
@@ -77,7 +77,7 @@ void list_files(const char* title, const std::vector<std::string>& names, Descri
 void list_benchmarks() {
   prepare_parent();
   const Temporary scratch = make_scratch_folder();
-  list_files("benchmark", benchmark_names(), [&](const std::string& name) {
+  list_files("benchmark", list_benchmark_names(), [&](const std::string& name) {
     return ask_description(find_executable(name), scratch.path() / name);
   });
   std::cout << fmt::format("\nA benchmark is the program assay-<benchmark> in {}.\n",
@@ -103,7 +103,7 @@ void list_networks() {
 }
 
 void list_suites() {
-  list_files("suite", suite_names(), [](const std::string& name) {
+  list_files("suite", list_suite_names(), [](const std::string& name) {
     const json suite = read_suite(data_folder("suites") / (name + ".json"));
     return fmt::format("{} ({})", suite_settings(suite).description,
                        join(suite_benchmarks(suite), ", "));
@@ -111,7 +111,7 @@ void list_suites() {
 }
 
 void list_criteria() {
-  list_files("criteria", criteria_names(), [](const std::string& name) {
+  list_files("criteria", list_criteria_names(), [](const std::string& name) {
     return read_checked(find_criteria(name), "criteria").value("description", "");
   });
 }
@@ -125,7 +125,7 @@ void list_problems() {
     if (entry.is_directory()) benchmarks.push_back(entry.path().filename().string());
   std::sort(benchmarks.begin(), benchmarks.end());
   for (const std::string& benchmark : benchmarks)
-    for (const std::string& list : json_names(folder / benchmark))
+    for (const std::string& list : list_json_names(folder / benchmark))
       names.push_back(benchmark + "/" + list);
   list_files("benchmark/list", names, [&](const std::string& name) {
     const json list = read_checked(folder / (name + ".json"), "problems");
@@ -140,7 +140,7 @@ void list_problems() {
 
 /// "30 rows in s, published; conv, pca, ...: description": the rows that --baseline can match.
 void list_baselines() {
-  list_files("baseline", baseline_names(), [](const std::string& name) {
+  list_files("baseline", list_baseline_names(), [](const std::string& name) {
     const RunResult baseline = read_result(baseline_file(name));
     std::set<std::string> units, benchmarks;
     std::size_t missing = 0;
@@ -165,7 +165,7 @@ void list_baselines() {
 }
 
 void list_summaries() {
-  list_files("summary", summary_names(),
+  list_files("summary", list_summary_names(),
              [](const std::string& name) { return read_summary(name).description; });
 }
 
@@ -179,7 +179,7 @@ void list_sites() {
              [](const std::string& name) { return Site::load(name).description; });
 }
 
-void list_precisions() { std::cout << precision_table(); }
+void list_precisions() { std::cout << render_precision_table(); }
 
 const std::map<std::string, void (*)()> lists{
     {"backends", list_backends},   {"benchmarks", list_benchmarks},

@@ -24,7 +24,7 @@ namespace {
 
 /// Replaces names of shipped baselines by their files, unless a file or folder has that name.
 std::vector<std::string> with_baselines(std::vector<std::string> names) {
-  const std::vector<std::string> shipped = baseline_names();
+  const std::vector<std::string> shipped = list_baseline_names();
   for (std::string& name : names) {
     std::error_code none;
     if (std::filesystem::exists(name, none)) continue;
@@ -78,7 +78,7 @@ int predict_scale(const Arguments& arguments, const std::string& format, const s
   if (const auto out = read_value(arguments, "out")) check_output("--out", *out, input.files);
   return write_document(arguments, format,
                         scaling::predict_scaling(input, "assay model --scale " + shell_word(name)),
-                        "scaling", scaling::scaling_csv, scaling::render_scaling);
+                        "scaling", scaling::render_scaling_csv, scaling::render_scaling);
 }
 
 int model(const Arguments& arguments) {
@@ -113,7 +113,7 @@ int model(const Arguments& arguments) {
   expect_one_statistics(results);
   try {
     return write_document(arguments, format, make_model(std::move(results), options), "model",
-                          model_csv, render_model);
+                          render_model_csv, render_model);
   } catch (const NothingToModel& nothing) {
     std::cerr << "assay: " << message_text(nothing.what()) << std::endl;
     return static_cast<int>(ExitCode::incomparable);

@@ -116,7 +116,7 @@ void refuse_useless(const Arguments& arguments) {
   if (arguments.contains("dry-run"))
     refuse_flags(arguments, {"quiet", "verbose"}, "--dry-run", "nothing is run");
   const auto launcher = read_value(arguments, "launcher");
-  if (launcher && arguments.contains("ranks") && names_ranks(launcher_words(*launcher)))
+  if (launcher && arguments.contains("ranks") && names_ranks(make_launcher_words(*launcher)))
     throw InputError(fmt::format(
         "--ranks and --launcher \"{}\" both give the number of processes. Leave one of them out.",
         *launcher));
@@ -133,7 +133,7 @@ RunPlan make_plan(const Arguments& arguments) {
   plan.site = find_site(arguments);
   plan.scale = read_value(arguments, "scale").value_or("");
   if (arguments.contains("allocator"))
-    plan.allocator = read_choice(arguments, "allocator", allocator_names());
+    plan.allocator = read_choice(arguments, "allocator", list_allocator_names());
   set_timing(plan, read_seconds(arguments, "timeout"));
   plan.filter = read_value(arguments, "filter").value_or("");
   if (const auto file = read_value(arguments, "cases")) plan.ids = ids_in(*file);
@@ -155,7 +155,7 @@ RunPlan make_plan(const Arguments& arguments) {
 RunPlan against(const RunPlan& plan, const std::string& other) {
   RunPlan twin = plan;
   twin.programs = find_executable_folder(other);
-  if (benchmark_names(twin.programs).empty())
+  if (list_benchmark_names(twin.programs).empty())
     throw InputError(fmt::format(
         "--against {} is not a build of Assay ({}). Name the folder of a build or an installation, "
         "the one that holds bin/.",
@@ -303,7 +303,7 @@ std::vector<Flag> case_flags() {
                "one is never measured in its place",
        .value = "NAME",
        .otherwise = "the suite's",
-       .choices = allocator_names()},
+       .choices = list_allocator_names()},
       {"--list", "print the ids of the cases, run nothing"},
       {"--dry-run", "print cases, launches, commands and an estimated time, run nothing"}};
 }

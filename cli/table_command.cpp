@@ -60,12 +60,13 @@ bool is_summary(const std::string& name) {
   const auto among = [&](const std::vector<std::string>& names) {
     return std::ranges::find(names, name) != names.end();
   };
-  return among(summary_names()) && !among(baseline_names()) && !std::filesystem::exists(name);
+  return among(list_summary_names()) && !among(list_baseline_names()) &&
+         !std::filesystem::exists(name);
 }
 
 /// The first file is the name of a summary; the files after it are summarised.
-int summarise(const Arguments& arguments, std::vector<std::string> files,
-              const std::string& format) {
+int summarize_ensemble(const Arguments& arguments, std::vector<std::string> files,
+                       const std::string& format) {
   refuse_flags(
       arguments,
       {"by", "filter", "sort", "columns", "absolutes", "layers", "epochs", "blame", "matrix"},
@@ -76,7 +77,8 @@ int summarise(const Arguments& arguments, std::vector<std::string> files,
   std::vector<std::string> names = read_values(arguments, "baseline");
   if (names.empty()) names = summary.baselines;
   const std::vector<Baseline> baselines = load_baselines(names);
-  emit(arguments, summary_table(summary, load_inputs(arguments, files, names), baselines, format));
+  emit(arguments,
+       render_summary_table(summary, load_inputs(arguments, files, names), baselines, format));
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -92,23 +94,23 @@ struct View {
 const std::vector<View> views{{"blame",
                                {"by", "columns", "absolutes", "baseline", "layers", "epochs"},
                                "its columns are always the same",
-                               blame_records,
-                               blame_text},
+                               make_blame_records,
+                               render_blame},
                               {"matrix",
                                {"by", "columns", "absolutes", "baseline", "layers", "epochs"},
                                "its lines and columns are places and nodes",
-                               matrix_records,
-                               matrix_text},
+                               make_matrix_records,
+                               render_matrix},
                               {"epochs",
                                {"columns", "absolutes", "baseline", "layers"},
                                "its columns are always the same",
-                               epoch_records,
-                               epoch_table},
+                               make_epoch_records,
+                               render_epoch_table},
                               {"layers",
                                {"by", "columns", "absolutes", "baseline"},
                                "its columns are always the same",
-                               layer_records,
-                               layer_table}};
+                               make_layer_records,
+                               render_layer_table}};
 
 int show(const View& view, const Arguments& arguments, const std::string& format) {
   refuse_flags(arguments, view.refused, "--" + view.flag, view.why_refused);
@@ -126,7 +128,7 @@ int show(const View& view, const Arguments& arguments, const std::string& format
 int table(const Arguments& arguments) {
   const std::string format = read_choice(arguments, "format", formats);
   std::vector<std::string> files = read_values(arguments, "FILE");
-  if (is_summary(files.front())) return summarise(arguments, std::move(files), format);
+  if (is_summary(files.front())) return summarize_ensemble(arguments, std::move(files), format);
   for (const View& view : views)
     if (arguments.contains(view.flag)) return show(view, arguments, format);
   const TableOptions options = read_table_options(arguments, format);

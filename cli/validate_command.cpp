@@ -55,7 +55,7 @@ bool keep_kind(Row& row, std::string_view, const RunResult&) {
 }
 
 /// A text about the estimates of a result that its reader has recomputed.
-std::string statistics_text(const RunResult& result) {
+std::string describe_statistics(const RunResult& result) {
   if (std::ranges::none_of(result.rows,
                            [](const Row& row) { return row.is_ok() && !row.published; }))
     return "";  // no samples
@@ -102,7 +102,7 @@ std::string validate_file(std::filesystem::path file) {
   if (kind == "assay-result") {
     const RunResult result =
         read_result_rows(file, keep_kind, static_cast<std::size_t>(processors()));
-    std::string more = statistics_text(result);
+    std::string more = describe_statistics(result);
     if (result.run.rest.contains(ensemble_field)) {
       read_ensemble(read_result(file), file.string());  // with the numbers of the rows
       more += ", ranking and models an hour recomputed";
@@ -116,7 +116,7 @@ std::string validate_file(std::filesystem::path file) {
         "{}, {}", name,
         format_count(read_checked(file, "problems").at("problems").size(), "problem"));
   std::vector<std::string> known;
-  for (const std::string& name : json_names(data_folder("results-schema")))
+  for (const std::string& name : list_json_names(data_folder("results-schema")))
     if (name.ends_with(".schema")) known.push_back("assay-" + name.substr(0, name.rfind('.')));
   if (std::find(known.begin(), known.end(), kind) == known.end())
     throw InputError(fmt::format("{} at /schema: {}", file.string(),

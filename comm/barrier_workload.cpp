@@ -119,9 +119,10 @@ class BarrierWorkload final : public Workload {
 
 }  // namespace
 
-std::unique_ptr<Workload> barrier_workload(std::unique_ptr<Communicator> ranks, Communicator& known,
-                                           Device& device, const CollectiveSettings& settings,
-                                           ArrivalSource arrivals) {
+std::unique_ptr<Workload> make_barrier_workload(std::unique_ptr<Communicator> ranks,
+                                                Communicator& known, Device& device,
+                                                const CollectiveSettings& settings,
+                                                ArrivalSource arrivals) {
   return std::make_unique<BarrierWorkload>(std::move(ranks), known, device, settings,
                                            std::move(arrivals));
 }

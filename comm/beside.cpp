@@ -45,10 +45,10 @@ class BesideWorkload final : public VerifiedWorkload {
   BesideWorkload(const CollectiveProblem& own, std::unique_ptr<Communicator> ranks,
                  const CollectiveSettings& settings, Device& device, double create_seconds,
                  const OperationSetup& setup)
-      : VerifiedWorkload(
-            device, own.tensors(ranks->rank() / 2),
-            collective_oracle(own, ranks->rank() / 2, choose_half(ranks->rank(), ranks->size())),
-            {}, create_seconds, setup),
+      : VerifiedWorkload(device, own.tensors(ranks->rank() / 2),
+                         make_collective_oracle(own, ranks->rank() / 2,
+                                                choose_half(ranks->rank(), ranks->size())),
+                         {}, create_seconds, setup),
         own_(own),
         ranks_(std::move(ranks)),
         half_(ranks_->split(ranks_->rank() % 2, ranks_->rank())),
@@ -145,10 +145,10 @@ std::string why_not_beside(const CollectiveProblem& problem, const Communicator&
   return "";
 }
 
-std::unique_ptr<Workload> beside_workload(const CollectiveProblem& problem,
-                                          std::unique_ptr<Communicator> ranks,
-                                          const CollectiveSettings& settings, Device& device,
-                                          double create_seconds, const OperationSetup& setup) {
+std::unique_ptr<Workload> make_beside_workload(const CollectiveProblem& problem,
+                                               std::unique_ptr<Communicator> ranks,
+                                               const CollectiveSettings& settings, Device& device,
+                                               double create_seconds, const OperationSetup& setup) {
   const CollectiveProblem own = own_problem(problem, ranks->rank(), ranks->size());
   return std::make_unique<BesideWorkload>(own, std::move(ranks), settings, device, create_seconds,
                                           setup);

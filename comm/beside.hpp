@@ -20,9 +20,9 @@ std::string why_not_beside(const CollectiveProblem& problem, const Communicator&
 /// Takes over `ranks`, whose messages are in host memory. A run has no rate; its metrics are the
 /// median and the 99th percentile of a call, alone and beside, of the slowest victim. All elements
 /// of the last call of each rank are checked, the aggressors' too.
-std::unique_ptr<Workload> beside_workload(const CollectiveProblem& problem,
-                                          std::unique_ptr<Communicator> ranks,
-                                          const CollectiveSettings& settings, Device& device,
-                                          double create_seconds, const OperationSetup& setup);
+std::unique_ptr<Workload> make_beside_workload(const CollectiveProblem& problem,
+                                               std::unique_ptr<Communicator> ranks,
+                                               const CollectiveSettings& settings, Device& device,
+                                               double create_seconds, const OperationSetup& setup);
 
 }  // namespace assay

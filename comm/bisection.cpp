@@ -27,7 +27,7 @@ class BisectionWorkload final : public VerifiedWorkload {
         problem_(problem),
         ranks_(std::move(ranks)),
         settings_(settings),
-        partners_(pairings(problem.shape().ranks, problem.shape().rounds)),
+        partners_(make_pairings(problem.shape().ranks, problem.shape().rounds)),
         times_(2 * partners_.size()) {
     for (std::vector<double>& times : times_) times.reserve(most_times);
     bind_first();
@@ -113,11 +113,12 @@ class BisectionWorkload final : public VerifiedWorkload {
 
 }  // namespace
 
-std::unique_ptr<Workload> bisection_workload(const CollectiveProblem& problem,
-                                             std::unique_ptr<Communicator> ranks,
-                                             const CollectiveSettings& settings, Device& device,
-                                             std::unique_ptr<Oracle> oracle, double create_seconds,
-                                             const OperationSetup& setup) {
+std::unique_ptr<Workload> make_bisection_workload(const CollectiveProblem& problem,
+                                                  std::unique_ptr<Communicator> ranks,
+                                                  const CollectiveSettings& settings,
+                                                  Device& device, std::unique_ptr<Oracle> oracle,
+                                                  double create_seconds,
+                                                  const OperationSetup& setup) {
   return std::make_unique<BisectionWorkload>(problem, std::move(ranks), settings, device,
                                              std::move(oracle), create_seconds, setup);
 }

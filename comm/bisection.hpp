@@ -15,10 +15,11 @@ namespace assay {
 /// Takes over `ranks`, whose messages are in host memory (a pair's time is read from the host's
 /// clock). The metrics are the findings about pairs and links. Every byte that every rank receives
 /// is checked.
-std::unique_ptr<Workload> bisection_workload(const CollectiveProblem& problem,
-                                             std::unique_ptr<Communicator> ranks,
-                                             const CollectiveSettings& settings, Device& device,
-                                             std::unique_ptr<Oracle> oracle, double create_seconds,
-                                             const OperationSetup& setup);
+std::unique_ptr<Workload> make_bisection_workload(const CollectiveProblem& problem,
+                                                  std::unique_ptr<Communicator> ranks,
+                                                  const CollectiveSettings& settings,
+                                                  Device& device, std::unique_ptr<Oracle> oracle,
+                                                  double create_seconds,
+                                                  const OperationSetup& setup);
 
 }  // namespace assay

@@ -45,8 +45,8 @@ const NameTable<ReduceOp>& reduce_ops() {
 }  // namespace
 
 std::string_view name(Pattern pattern) { return patterns()[pattern]; }
-const std::vector<std::string>& pattern_names() { return patterns().names(); }
-const std::vector<std::string>& reduce_op_names() { return reduce_ops().names(); }
+const std::vector<std::string>& list_pattern_names() { return patterns().names(); }
+const std::vector<std::string>& list_reduce_op_names() { return reduce_ops().names(); }
 Pattern find_pattern(const std::string& name) { return patterns().at(name); }
 ReduceOp reduce_op(const std::string& name) { return reduce_ops().at(name); }
 

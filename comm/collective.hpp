@@ -48,8 +48,8 @@ std::string_view name(Pattern pattern);
 Pattern find_pattern(const std::string& name);
 ReduceOp reduce_op(const std::string& name);
 /// They are in the order of the enumerations.
-const std::vector<std::string>& pattern_names();
-const std::vector<std::string>& reduce_op_names();
+const std::vector<std::string>& list_pattern_names();
+const std::vector<std::string>& list_reduce_op_names();
 
 struct CollectiveShape {
   Pattern pattern = Pattern::allreduce;
@@ -112,7 +112,7 @@ std::string why_not_problem(const CollectiveShape& shape);
 /// exact, an error bound replaces equality (docs/method.md). `members`: if the ranks are a group of
 /// all ranks, the number of each among all ranks, from which its data follow; empty: the ranks' own
 /// numbers.
-std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank,
-                                          std::vector<int> members = {});
+std::unique_ptr<Oracle> make_collective_oracle(const CollectiveProblem& problem, int rank,
+                                               std::vector<int> members = {});
 
 }  // namespace assay

@@ -48,8 +48,9 @@ std::unique_ptr<Operation> collective_operation(const CollectiveProblem& problem
 /// been in the barrier at least as long as that sleep. No two clocks are compared, and a delay of
 /// the machine cannot make a correct barrier fail. `known` connects the same ranks and transfers
 /// these messages.
-std::unique_ptr<Workload> barrier_workload(std::unique_ptr<Communicator> ranks, Communicator& known,
-                                           Device& device, const CollectiveSettings& settings,
-                                           ArrivalSource arrivals);
+std::unique_ptr<Workload> make_barrier_workload(std::unique_ptr<Communicator> ranks,
+                                                Communicator& known, Device& device,
+                                                const CollectiveSettings& settings,
+                                                ArrivalSource arrivals);
 
 }  // namespace assay

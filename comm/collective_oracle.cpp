@@ -32,7 +32,8 @@ class CollectiveOracle final : public WholeOracle {
       : problem_(problem), shape_(problem_.shape()), rank_(rank), members_(std::move(members)) {
     if (members_.empty())
       for (int each = 0; each < shape_.ranks; ++each) members_.push_back(each);
-    if (shape_.pattern == Pattern::bisection) partners_ = pairings(shape_.ranks, shape_.rounds);
+    if (shape_.pattern == Pattern::bisection)
+      partners_ = make_pairings(shape_.ranks, shape_.rounds);
   }
 
   int exact_magnitude(const Execution& execution) const override {
@@ -194,8 +195,8 @@ thread_local std::vector<double> CollectiveOracle::values_, CollectiveOracle::si
 
 }  // namespace
 
-std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank,
-                                          std::vector<int> members) {
+std::unique_ptr<Oracle> make_collective_oracle(const CollectiveProblem& problem, int rank,
+                                               std::vector<int> members) {
   return std::make_unique<CollectiveOracle>(problem, rank, std::move(members));
 }
 

@@ -65,7 +65,7 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
                               {}, {"same"}, "same");
   intra_node.flags = {"intra_node"};
   std::vector<Dimension> all{
-      axis("collective", "collective call", pattern_names(), {"allreduce"}),
+      axis("collective", "collective call", list_pattern_names(), {"allreduce"}),
       dimension::precision({"fp64", "fp32", "fp16", "bf16", "int32"}, {"fp32"}),
       transport,
       dimension::of_system(axis("algorithm", "algorithm; library: the transport's own",
@@ -73,7 +73,7 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
       bytes,
       make_determined_dimension("ranks", "r"),
       make_determined_dimension("nodes", "n"),
-      axis("op", "reduction operator", reduce_op_names(), {"sum"}, "sum"),
+      axis("op", "reduction operator", list_reduce_op_names(), {"sum"}, "sum"),
       axis("placement", "separate send and receive buffers, or one buffer for both",
            {"out_of_place", "in_place"}, {"out_of_place"}, "out_of_place"),
       axis("buffers",
@@ -160,7 +160,7 @@ std::any CollectivesBenchmark::complete(Settings& settings, const RankCount& sta
   reader.number("zipf", shape.zipf, 0, 10);
   if (pattern == Pattern::bisection) {
     if (settings.at("rounds") == "auto")
-      settings["rounds"] = std::to_string(default_rounds(shape.ranks));
+      settings["rounds"] = std::to_string(choose_default_rounds(shape.ranks));
     reader.whole("rounds", shape.rounds, 1, std::numeric_limits<int>::max());
   }
 
@@ -191,7 +191,7 @@ Result<std::unique_ptr<Workload>> CollectivesBenchmark::prepare(const Case& want
                                                                 CaseContext& context) const {
   static std::once_flag said;
   if (read_launch_info().by.empty()) std::call_once(said, say_one_rank);
-  return collective_workload(wanted, typed_settings<CollectivesSettings>(wanted), context);
+  return make_collective_workload(wanted, typed_settings<CollectivesSettings>(wanted), context);
 }
 
 std::unique_ptr<Communicator> CollectivesBenchmark::connect(Plugins& plugins) const {

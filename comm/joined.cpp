@@ -307,9 +307,9 @@ std::string why_not_exchange(Pattern pattern, const Connection& connection) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
-                                                      const CollectivesSettings& collectives,
-                                                      CaseContext& context) {
+Result<std::unique_ptr<Workload>> make_collective_workload(const Case& wanted,
+                                                           const CollectivesSettings& collectives,
+                                                           CaseContext& context) {
   const CollectiveProblem& problem = *collectives.problem;
   const CollectiveShape& shape = problem.shape();
   if (std::string reason = why_not_problem(shape); !reason.empty())
@@ -369,8 +369,8 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
                        " does not allocate buffers. Use --buffers ordinary."};
 
   if (shape.pattern == Pattern::barrier)
-    return barrier_workload(std::move(ranks), context.ranks, *joined.device, settings,
-                            make_arrivals(collectives, connection, *joined.transport));
+    return make_barrier_workload(std::move(ranks), context.ranks, *joined.device, settings,
+                                 make_arrivals(collectives, connection, *joined.transport));
   OperationSetup setup;
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
@@ -385,13 +385,13 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
          std::stod(wanted.settings.at("compute")), wanted.settings.at("progress") == "polled"},
         std::move(ranks), settings, *joined.device, create, setup);
   if (shape.beside > 0)
-    return beside_workload(problem, std::move(ranks), settings, *joined.device, create, setup);
-  std::unique_ptr<Oracle> oracle = collective_oracle(problem, ranks->rank(), groups.members);
+    return make_beside_workload(problem, std::move(ranks), settings, *joined.device, create, setup);
+  std::unique_ptr<Oracle> oracle = make_collective_oracle(problem, ranks->rank(), groups.members);
   if (shape.pattern == Pattern::bisection)
-    return bisection_workload(problem, std::move(ranks), settings, *joined.device,
-                              std::move(oracle), create, setup);
-  return operation_workload(problem, collective_operation(problem, std::move(ranks), settings),
-                            *joined.device, std::move(oracle), create, setup);
+    return make_bisection_workload(problem, std::move(ranks), settings, *joined.device,
+                                   std::move(oracle), create, setup);
+  return make_operation_workload(problem, collective_operation(problem, std::move(ranks), settings),
+                                 *joined.device, std::move(oracle), create, setup);
 }
 
 }  // namespace assay

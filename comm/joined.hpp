@@ -27,8 +27,8 @@ Result<std::unique_ptr<Communicator>> connect_ranks(const Options& options, Case
 JobNetwork job_network(const std::string& transport, Communicator* ranks);
 
 /// The workload of one case. Collective.
-Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
-                                                      const CollectivesSettings& collectives,
-                                                      CaseContext& context);
+Result<std::unique_ptr<Workload>> make_collective_workload(const Case& wanted,
+                                                           const CollectivesSettings& collectives,
+                                                           CaseContext& context);
 
 }  // namespace assay

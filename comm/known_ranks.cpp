@@ -14,7 +14,7 @@ namespace {
 
 /// Every rank's number, by rank.
 std::vector<int> gather_numbers(Communicator& ranks, int mine) {
-  const std::vector<double> numbers = all_numbers(mine, ranks);
+  const std::vector<double> numbers = allgather_numbers(mine, ranks);
   return {numbers.begin(), numbers.end()};
 }
 

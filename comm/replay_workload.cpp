@@ -80,7 +80,7 @@ class ReplayWorkload final : public VerifiedWorkload {
                  const CollectiveSettings& settings, Device& device, double create_seconds,
                  const OperationSetup& setup)
       : VerifiedWorkload(device, collective_tensors(problem, *ranks, settings),
-                         collective_oracle(problem, ranks->rank()), problem.amounts(),
+                         make_collective_oracle(problem, ranks->rank()), problem.amounts(),
                          create_seconds, setup),
         problem_(problem),
         replay_(std::move(replay)),

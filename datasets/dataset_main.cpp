@@ -137,7 +137,7 @@ std::unique_ptr<ImageSource> make_images(const std::string& text, std::uint64_t 
     return static_cast<int>(field(name, otherwise));
   };
   const std::int64_t first = values.number("first", "0", 0, most_images);
-  if (table) return table_images(values.text("from", ""), first, field("n", 0), side("w", 0));
+  if (table) return make_table_images(values.text("from", ""), first, field("n", 0), side("w", 0));
   return make_generated_images(
       {field("n", 1), field("c", 10), {side("w", 500), side("h", 375)}, seed, first});
 }

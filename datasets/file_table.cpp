@@ -64,7 +64,7 @@ std::unique_ptr<FileTable> open_format(const std::string& path, const DataTableO
 }  // namespace
 
 std::unique_ptr<DataTable> open_table(const std::string& path, const DataTableOptions& options) {
-  const std::unique_ptr<Communicator> alone = serial_communicator();
+  const std::unique_ptr<Communicator> alone = make_serial_communicator();
   Communicator& ranks = options.ranks != nullptr ? *options.ranks : *alone;
   std::unique_ptr<FileTable> table;
   throw_on_all(ranks, [&] { table = open_format(path, options); });

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Magic, version 1.0, length, and a dictionary that ends with a newline at a multiple of 64 bytes.
-std::string header_text(const std::vector<std::int64_t>& shape) {
+std::string make_npy_header(const std::vector<std::int64_t>& shape) {
   std::string extents;
   for (const std::int64_t extent : shape) extents += fmt::format("{}, ", extent);
   std::string text = fmt::format("{{'descr': '{}f8', 'fortran_order': False, 'shape': ({}), }}",
@@ -44,7 +44,7 @@ NpyWriter::NpyWriter(const fs::path& file, const std::vector<std::int64_t>& shap
   out_.reset(std::fopen((temporary_ ? temporary_->path() : file_).c_str(), "wbe"));
   if (!out_) fail(errno);
   for (const std::int64_t extent : shape) left_ *= extent;
-  const std::string head = header_text(shape);
+  const std::string head = make_npy_header(shape);
   if (std::fwrite(head.data(), 1, head.size(), out_.get()) != head.size()) fail(errno);
 }
 

@@ -371,7 +371,7 @@ class FleetJudge {
     states.push_back(&own);
     for (std::size_t i = 0; i < criteria_.health.size(); ++i) {
       const HealthRule& rule = criteria_.health[i];
-      if (!names_a_state(rule, states, fmt::format("{} at /health/{}/quantity", criteria_.file, i)))
+      if (!is_state_name(rule, states, fmt::format("{} at /health/{}/quantity", criteria_.file, i)))
         add_unmatched(rule.quantity.to_string(),
                       "no node reports this quantity, so it judged nothing", true);
     }

@@ -121,7 +121,7 @@ nlohmann::json present_state();
 /// True if the quantity of a rule is a number or boolean in one of the states, or unknown (null),
 /// so that the rule has judged something. InputError with `where` if it has another type, or if no
 /// state has the name and the rule is not optional.
-bool names_a_state(const HealthRule& rule, const std::vector<const nlohmann::json*>& states,
+bool is_state_name(const HealthRule& rule, const std::vector<const nlohmann::json*>& states,
                    const std::string& where);
 /// Checks that the hardware and software of each node are those of most nodes; otherwise its
 /// results are not comparable. Returns a list for each node, in the order of the nodes, with a
@@ -132,11 +132,11 @@ std::vector<std::vector<Check>> compare_environments(const Fleet& fleet);
 std::optional<Check> compare_threads(const Node& node);
 
 /// The findings of a node, each as a sentence: those of its environment, then the most severe ones.
-std::vector<std::string> finding_texts(const JudgedNode& node);
+std::vector<std::string> list_finding_texts(const JudgedNode& node);
 
 /// JUnit XML with a testsuite per node and a testcase per row and criterion. failure: PERF-FAIL and
 /// INCORRECT; error: MISSING and NOT-QUIET; skipped: an unknown state that is not required.
-std::string junit_xml(const Acceptance& acceptance);
+std::string render_junit_xml(const Acceptance& acceptance);
 
 /// The document as text, for people.
 std::string render_acceptance(const Acceptance& acceptance, bool markdown);

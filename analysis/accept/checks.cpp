@@ -32,12 +32,12 @@ constexpr const char* undecided = "undecided: ";
 
 /// A value or limit of a criterion, with the unit that its quantity implies.
 std::string with_unit(const std::string& quantity, double value) {
-  if (quantity == "time_s") return human_seconds(value);
+  if (quantity == "time_s") return format_seconds(value);
   if (quantity == "burn_device_hours") return fmt::format("{:.3g} h", value);
   if (quantity == "burn_limit_per_hour") return fmt::format("{:.3g} an hour", value);
   if (quantity == "ceiling_fraction" || quantity == "burn_slowdown" || quantity == "blame")
     return fmt::format("{:.3g} %", 100 * value);
-  return human_rate(quantity, value);
+  return format_rate(quantity, value);
 }
 
 }  // namespace
@@ -59,7 +59,8 @@ Check check_absolute(const NodeRow& row, const AbsoluteRule& rule) {
         rule.text, value, limit, too_short ? missing : perf_fail,
         fmt::format("{} is {}{}, {} {} the limit of {}{}", quantity, with_unit(quantity, value),
                     measured.who.empty() ? "" : fmt::format(" ({})", measured.who),
-                    human_percent(std::abs(value / limit - 1)), side, with_unit(quantity, limit),
+                    format_percentage(std::abs(value / limit - 1)), side,
+                    with_unit(quantity, limit),
                     !too_short            ? ""
                     : quantity == "blame" ? ", and may be below it by chance: measure more runs"
                                           : ": burn in for longer")};

@@ -179,13 +179,13 @@ namespace {
 std::filesystem::path criteria_folder() { return data_folder("suites") / "criteria"; }
 }  // namespace
 
-std::vector<std::string> criteria_names() { return json_names(criteria_folder()); }
+std::vector<std::string> list_criteria_names() { return list_json_names(criteria_folder()); }
 
 std::filesystem::path find_criteria(const std::string& name) {
   if (std::filesystem::exists(name) && !std::filesystem::is_directory(name)) return name;
   const std::filesystem::path file = criteria_folder() / (name + ".json");
   if (std::filesystem::is_regular_file(file)) return file;
-  throw InputError(explain_unknown_name("criteria", name, criteria_names()) +
+  throw InputError(explain_unknown_name("criteria", name, list_criteria_names()) +
                    " Criteria are a JSON file, or the name of a file in " +
                    criteria_folder().string() + ".");
 }

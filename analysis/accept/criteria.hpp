@@ -85,7 +85,7 @@ struct Criteria {
 /// (suites/criteria/<name>.json). InputError with the nearest name.
 std::filesystem::path find_criteria(const std::string& name);
 /// Names of the shipped criteria.
-std::vector<std::string> criteria_names();
+std::vector<std::string> list_criteria_names();
 
 /// InputError for a file that violates the schema, and, with the position, for an invalid regular
 /// expression or JSON pointer.

@@ -68,7 +68,7 @@ constexpr const char* of_binaries = "binaries/";
 std::string library_name(const std::string& key) { return key == "onednn" ? "oneDNN" : key; }
 
 /// "ONEDNN_MAX_CPU_ISA=AVX2 was set" for an environment variable.
-std::string setting_text(const Difference& difference) {
+std::string format_setting(const Difference& difference) {
   const std::string name = difference.field.substr(std::string(of_switches).size());
   if (difference.own.is_null())
     return fmt::format("{}={} was set elsewhere", name, value_text(difference.common));
@@ -86,14 +86,14 @@ std::string describe_settings(const std::string& library, const std::vector<Diff
   std::string text;
   for (const Difference& difference : all)
     if (difference.field.starts_with(prefix))
-      text += (text.empty() ? " (" : ", ") + setting_text(difference);
+      text += (text.empty() ? " (" : ", ") + format_setting(difference);
   return text.empty() ? "" : text + ")";
 }
 
 /// The text of a difference for people.
-std::string difference_text(const Difference& difference, const std::vector<Difference>& all) {
+std::string describe_difference(const Difference& difference, const std::vector<Difference>& all) {
   const std::string& field = difference.field;
-  if (field.starts_with(of_switches)) return setting_text(difference);
+  if (field.starts_with(of_switches)) return format_setting(difference);
   const std::vector<std::string> parts = split(field, '/');
   const std::string own = value_text(difference.own), common = value_text(difference.common);
   const bool of_library = field.starts_with(of_libraries) && parts.size() == 3;
@@ -118,7 +118,7 @@ int rank(const std::string& field) {
 
 /// Each difference as a text, with its field. Differences of binaries are one text, because one
 /// library causes many of them.
-std::vector<std::pair<std::string, std::string>> difference_texts(std::vector<Difference> all) {
+std::vector<std::pair<std::string, std::string>> describe_differences(std::vector<Difference> all) {
   std::stable_sort(all.begin(), all.end(), [](const Difference& a, const Difference& b) {
     return rank(a.field) < rank(b.field);
   });
@@ -135,7 +135,7 @@ std::vector<std::pair<std::string, std::string>> difference_texts(std::vector<Di
       binaries.push_back(difference.field.substr(std::string(of_binaries).size()));
       continue;
     }
-    const std::string text = difference_text(difference, all);
+    const std::string text = describe_difference(difference, all);
     if (!is_told(text)) texts.emplace_back(difference.field, text);
   }
   if (!binaries.empty()) {
@@ -197,7 +197,7 @@ std::vector<Check> compare(const std::string& name, const PartByHash& own,
       if (first || all.size() < least.size()) least = std::move(all);
       first = false;
     }
-    for (const auto& [field, text] : difference_texts(std::move(least)))
+    for (const auto& [field, text] : describe_differences(std::move(least)))
       if (written.insert(text).second)
         findings.push_back(finding(not_comparable, not_comparable_text + text, field));
   }

@@ -108,7 +108,7 @@ std::string file_sha256(const std::filesystem::path& file) {
   return hash.digest();
 }
 
-std::vector<ChangeTime> change_times(const std::vector<std::filesystem::path>& files) {
+std::vector<ChangeTime> read_change_times(const std::vector<std::filesystem::path>& files) {
   std::vector<ChangeTime> times;
   for (const std::filesystem::path& file : files) {
     std::error_code absent;
@@ -124,7 +124,7 @@ std::vector<HashedFile> hash_files(const std::vector<std::filesystem::path>& fil
   parallel_for(files.size(), static_cast<std::size_t>(processors()), [&](std::size_t i) {
     hashed[i] = {files[i].string(), file_sha256(files[i])};
   });
-  const std::vector<ChangeTime> now = change_times(files);
+  const std::vector<ChangeTime> now = read_change_times(files);
   for (std::size_t i = 0; i < files.size(); ++i)
     if (now[i] != times[i])
       throw InputError(fmt::format(

@@ -17,7 +17,7 @@ struct HashedFile {
 };
 using ChangeTime = std::filesystem::file_time_type;
 /// When each file was last changed; min() for a file that does not exist.
-std::vector<ChangeTime> change_times(const std::vector<std::filesystem::path>& files);
+std::vector<ChangeTime> read_change_times(const std::vector<std::filesystem::path>& files);
 /// Hashes files that were read after `times` were taken, in parallel. InputError if a file has
 /// changed since then, because the data that were read would have another hash.
 std::vector<HashedFile> hash_files(const std::vector<std::filesystem::path>& files,

@@ -63,7 +63,7 @@ void finish_burn(Parts& parts) {
 void add_blame(Parts& parts, const Row& launch) {
   NodeRow::Quantity& quantity = parts.row.quantities[of_blame];
   const Result<LargestCost> largest =
-      launch.blame ? largest_cost(*launch.blame)
+      launch.blame ? find_largest_cost(*launch.blame)
                    : Unsupported{"the row has no table of blame (it is not of several ranks)"};
   if (const auto* const why = std::get_if<Unsupported>(&largest)) {
     if (quantity.reason.empty()) quantity.reason = why->reason;
@@ -111,7 +111,8 @@ std::string name_case(const Row& row) {
 
 void add_launches(Parts& parts, const Launches& launches, const std::set<std::string>& quantities) {
   NodeRow& row = parts.row;
-  if (row_gravity(launches.status) > row_gravity(row.status)) {  // row.status may be "missing"
+  if (find_row_gravity(launches.status) >
+      find_row_gravity(row.status)) {  // row.status may be "missing"
     row.status = launches.status;
     row.reason = launches.reason;
   }
@@ -141,7 +142,7 @@ NodeRow finish(Parts& parts) {
   if (row.status != "ok") return {row.names, row.status, row.reason, row.required};
   if (const double value = median(parts.medians); value > 0) row.value = value;
   if (row.value && parts.medians.size() > 1) {
-    const Interval interval = median_interval(parts.medians);
+    const Interval interval = compute_median_interval(parts.medians);
     row.low = interval.low;
     row.high = interval.high;
   }
@@ -299,7 +300,8 @@ class Builder {
           row.reason = fmt::format("ran with {}, elsewhere with {}",
                                    counted_threads(threads.at(ran)), threads.at(id));
         // A row that is not ok counts for any number of threads.
-        if (measured.status != "ok" && row_gravity(measured.status) > row_gravity(row.status)) {
+        if (measured.status != "ok" &&
+            find_row_gravity(measured.status) > find_row_gravity(row.status)) {
           row.status = measured.status;
           row.reason = measured.reason;
         }

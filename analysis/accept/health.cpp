@@ -122,7 +122,7 @@ void add_health(const RowDeviceHealth& health, DeviceRanges& ranges) {
   add("corrected_meanwhile", sum(health.corrected_meanwhile));
 }
 
-bool names_a_state(const HealthRule& rule, const std::vector<const json*>& states,
+bool is_state_name(const HealthRule& rule, const std::vector<const json*>& states,
                    const std::string& where) {
   const std::string quantity = rule.quantity.to_string();
   bool unknown = false, lacking = false;

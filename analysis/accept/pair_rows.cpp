@@ -19,7 +19,7 @@ namespace {
 bool tells_more(const NodeRow& a, const NodeRow& b) {
   if (a.value && b.value) return *a.value < *b.value;
   if (a.value || b.value) return a.value.has_value();
-  return row_gravity(a.status) > row_gravity(b.status);
+  return find_row_gravity(a.status) > find_row_gravity(b.status);
 }
 
 Node& find_node(Fleet& fleet, const std::string& name) {
@@ -40,7 +40,7 @@ std::set<std::string> pairs_in(const fs::path& list) {
 
 }  // namespace
 
-PairsOfRuns pairs_of_runs(const std::vector<std::string>& inputs) {
+PairsOfRuns pair_runs(const std::vector<std::string>& inputs) {
   PairsOfRuns pairs;
   std::map<fs::path, std::set<std::string>> lists;  // by folder
   const auto find_pairs = [&](const fs::path& folder) -> const std::set<std::string>& {
@@ -53,7 +53,7 @@ PairsOfRuns pairs_of_runs(const std::vector<std::string>& inputs) {
     const fs::path top = fs::weakly_canonical(input);
     std::set<fs::path> below;  // a list above `input` also contains pairs that are not in `input`
     if (is_folder) below.insert(top);
-    for (const fs::path& file : result_files({input})) {
+    for (const fs::path& file : list_result_files({input})) {
       const fs::path run = fs::weakly_canonical(file).parent_path(), folder = run.parent_path();
       if (find_pairs(folder).contains(run.filename().string()))
         pairs.results.insert(is_folder && run == top ? input : file.string());
@@ -84,7 +84,8 @@ void add_pairs(Fleet& fleet, const std::string& id, const std::map<std::string, 
   if (pairs.size() == 1) {
     const NodeRow& row = pairs.begin()->second;
     const auto [known, fresh] = fleet.multi_node.try_emplace(id, row);
-    if (!fresh && row_gravity(row.status) > row_gravity(known->second.status)) known->second = row;
+    if (!fresh && find_row_gravity(row.status) > find_row_gravity(known->second.status))
+      known->second = row;
     return;
   }
   std::map<std::string, NodeRow> best;

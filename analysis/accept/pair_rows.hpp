@@ -17,7 +17,7 @@ inline constexpr const char* pair_list = "pairs.txt";
 /// The results of `inputs` (files and folders of results) whose folder is named in a list beside
 /// that folder. Pairs without a result are those of the lists in and below `inputs`. InputError for
 /// a list that cannot be read.
-PairsOfRuns pairs_of_runs(const std::vector<std::string>& inputs);
+PairsOfRuns pair_runs(const std::vector<std::string>& inputs);
 
 /// The time of a good pair: the (lower) median of the pairs, without the slowest ones. As many
 /// pairs are left out as the node with the most pairs has (n - 1 if every pair was measured),

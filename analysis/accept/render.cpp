@@ -28,7 +28,7 @@ const char* mark_of_row(const JudgedRow& row) {
 }
 
 /// A node's speedup over the others, with the mark of its rows.
-std::string speedup_text(const JudgedNode& node) {
+std::string format_speedup(const JudgedNode& node) {
   if (!node.speedup) return "-";
   std::string mark;
   for (const JudgedRow& row : node.rows) mark = worse_mark(mark, mark_of_row(row));
@@ -36,7 +36,7 @@ std::string speedup_text(const JudgedNode& node) {
 }
 
 /// "rows passed" of a node.
-std::string verdict_text(const JudgedNode& node) {
+std::string format_verdict(const JudgedNode& node) {
   const auto passed = std::count_if(node.rows.begin(), node.rows.end(),
                                     [](const JudgedRow& row) { return row.verdict == pass; });
   return fmt::format("{} of {}", passed, node.rows.size() + node.rows_missing);
@@ -149,8 +149,8 @@ class Renderer {
     for (const JudgedNode* node : sorted) {
       if (node->verdict == pass && ++passed > shown_passes) continue;
       Line& line = table.lines.emplace_back();
-      line.cells = {node->node, verdict_names[node->verdict], speedup_text(*node),
-                    verdict_text(*node)};
+      line.cells = {node->node, verdict_names[node->verdict], format_speedup(*node),
+                    format_verdict(*node)};
       if (const auto own = deviations.find(node->node); own != deviations.end())
         line.cells.push_back(fmt::format("{:+.1f}", own->second));
       else if (!deviations.empty())
@@ -163,7 +163,7 @@ class Renderer {
                            format_count(passed - shown_passes, "faster node")));
     separate();
     sentence(fmt::format("{}; the median of the rows.{}",
-                         speedup_header("node", "the median of the other nodes"),
+                         format_speedup_header("node", "the median of the other nodes"),
                          deviations.empty() ? ""
                                             : " deviation: from the median of the other nodes, in "
                                               "units of their spread (1.4826 MAD)."));
@@ -177,7 +177,7 @@ class Renderer {
     std::map<std::pair<NodeVerdict, std::vector<std::string>>, std::size_t> places;
     for (const JudgedNode& node : acceptance_.nodes) {
       if (node.verdict == pass) continue;
-      std::vector<std::string> texts = finding_texts(node);
+      std::vector<std::string> texts = list_finding_texts(node);
       if (texts.empty()) continue;
       const auto [place, added] = places.try_emplace({node.verdict, texts}, groups.size());
       if (added) groups.emplace_back();
@@ -187,7 +187,7 @@ class Renderer {
       return a.front()->verdict > b.front()->verdict;
     });
     for (const auto& group : groups) {
-      std::vector<std::string> names, texts = finding_texts(*group.front());
+      std::vector<std::string> names, texts = list_finding_texts(*group.front());
       for (const JudgedNode* node : group) names.push_back(node->node);
       const bool all = names.size() > 1 && names.size() == acceptance_.nodes.size();
       if (const std::size_t count = texts.size(); count > shown_findings) {
@@ -286,7 +286,7 @@ class Renderer {
 
 }  // namespace
 
-std::vector<std::string> finding_texts(const JudgedNode& node) {
+std::vector<std::string> list_finding_texts(const JudgedNode& node) {
   if (node.reason == no_result) return {no_result};
   std::vector<std::pair<NodeVerdict, std::string>> findings;
   for (const Check& finding : node.health.findings) {
@@ -330,7 +330,7 @@ void add(JunitSuite& suite, const std::string& test, NodeVerdict verdict,
 
 }  // namespace
 
-std::string junit_xml(const Acceptance& acceptance) {
+std::string render_junit_xml(const Acceptance& acceptance) {
   std::string suites;
   JunitSuite fleet("fleet");
   for (const auto& unmet : acceptance.unmet)
@@ -353,7 +353,7 @@ std::string junit_xml(const Acceptance& acceptance) {
           std::string(no_result) + ": none of " + format_count(node.rows_missing, "judged row"));
     write(suite);
   }
-  return junit_text(suites);
+  return escape_junit(suites);
 }
 
 }  // namespace assay

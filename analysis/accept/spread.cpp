@@ -102,11 +102,13 @@ SpreadOutcome check_spread(const SpreadRule& rule, const std::vector<JudgedNode>
     check.reason = fmt::format(
         "speedup over the other nodes {:.3f}, at least {:.3f} is required where {} nodes spread by "
         "{}",
-        compute_speedup(*check.value), compute_speedup(limit), count, human_percent(fleet.spread));
+        compute_speedup(*check.value), compute_speedup(limit), count,
+        format_percentage(fleet.spread));
   }
   if (rule.at_most && fleet.spread > *rule.at_most)
-    outcome.too_wide = fmt::format("the nodes spread by {}, above the limit of {}",
-                                   human_percent(fleet.spread), human_percent(*rule.at_most));
+    outcome.too_wide =
+        fmt::format("the nodes spread by {}, above the limit of {}",
+                    format_percentage(fleet.spread), format_percentage(*rule.at_most));
   return outcome;
 }
 

@@ -121,6 +121,6 @@ std::vector<std::string> list_flagged_ids(const Comparison& comparison, const Si
 std::string render_comparison(const Comparison& comparison, const Side& base, const Side& updated,
                               bool markdown, bool latex = false);
 /// The rows as CSV, then those that were not compared; low and high: of the speedup.
-std::string comparison_csv(const Comparison& comparison);
+std::string render_comparison_csv(const Comparison& comparison);
 
 }  // namespace assay

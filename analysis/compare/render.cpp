@@ -22,7 +22,9 @@ std::string plain(const nlohmann::json& value) {
                            : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string percent(const std::optional<double>& part) { return part ? human_percent(*part) : "-"; }
+std::string percent(const std::optional<double>& part) {
+  return part ? format_percentage(*part) : "-";
+}
 
 std::string interval(const std::optional<Interval>& pair) {
   return pair ? fmt::format("{:.4f} to {:.4f}", pair->low, pair->high) : "-";
@@ -49,22 +51,22 @@ std::string time_cell(const SideTimes& side, Legend& legend) {
   const std::string mark = choose_mark(side);
   legend.add("base, new: median of the launches; launches: their number in base / new.");
   legend.add(explain_mark(mark));
-  return human_seconds(side.median) + mark;
+  return format_seconds(side.median) + mark;
 }
 
-std::string speedup_cell(const ComparedRow& row, Legend& legend) {
+std::string format_speedup_cell(const ComparedRow& row, Legend& legend) {
   if (row.base.launches > 1 && row.updated.launches > 1) legend.add(ratio_note);
   return fmt::format("{:.4f}{}", row.speedup.value_or(0), choose_mark(row));
 }
 
-std::string launches_cell(const ComparedRow& row, Legend&) {
+std::string format_launches_cell(const ComparedRow& row, Legend&) {
   const auto count = [](const SideTimes& side) {
     return side.launches == 0 ? "-" : std::to_string(side.launches);  // a published number has none
   };
   return fmt::format("{} / {}", count(row.base), count(row.updated));
 }
 
-std::string verdict_cell(const ComparedRow& row, Legend& legend) {
+std::string format_verdict_cell(const ComparedRow& row, Legend& legend) {
   if (!row.verdict) return "-";
   const std::string& verdict = compare_verdicts[*row.verdict];
   if (row.stage == LaunchStage::screen) return verdict;
@@ -72,18 +74,18 @@ std::string verdict_cell(const ComparedRow& row, Legend& legend) {
   return verdict + " (fresh)";
 }
 
-std::string p_cell(const ComparedRow& row, Legend& legend) {
+std::string format_p_cell(const ComparedRow& row, Legend& legend) {
   legend.add("p: probability of such a difference without a change.");
   return row.times.p ? fmt::format("{:.2g}", *row.times.p) : "-";
 }
 
-std::string detection_cell(const ComparedRow& row, Legend& legend) {
+std::string format_detection_cell(const ComparedRow& row, Legend& legend) {
   if (row.stage == LaunchStage::screen) return "-";
   legend.add("detected: whether the fresh launches show any change, tolerated or not.");
   return row.detected ? "yes" : "no";
 }
 
-std::string variation_cell(const ComparedRow& row, Legend& legend) {
+std::string format_variation_cell(const ComparedRow& row, Legend& legend) {
   legend.add("variation: standard deviation between the launches of base / new.");
   return percent(row.base.variation) + " / " + percent(row.updated.variation);
 }
@@ -102,13 +104,13 @@ std::vector<Field> row_fields(const std::vector<ComparedRow>& rows, double power
   };
   add("base", [](auto& row, auto& legend) { return time_cell(row.base, legend); });
   add("new", [](auto& row, auto& legend) { return time_cell(row.updated, legend); });
-  add(over("new", "base"), speedup_cell);
+  add(over("new", "base"), format_speedup_cell);
   add(
       "95 % interval", [](auto& row, auto&) { return interval(row.speedup_interval); }, 1);
-  add("verdict", verdict_cell, 0, false);
-  add("p", p_cell, 2);
-  add("detected", detection_cell, 3, false);
-  add("launches", launches_cell);
+  add("verdict", format_verdict_cell, 0, false);
+  add("p", format_p_cell, 2);
+  add("detected", format_detection_cell, 3, false);
+  add("launches", format_launches_cell);
   add("tolerance", [](auto& row, auto&) { return percent(row.tolerance); });
   add(
       "detectable",
@@ -120,7 +122,7 @@ std::vector<Field> row_fields(const std::vector<ComparedRow>& rows, double power
         return percent(row.minimum_detectable);
       },
       4);
-  add("variation", variation_cell, 5);
+  add("variation", format_variation_cell, 5);
   return fields;
 }
 
@@ -142,8 +144,8 @@ Series row_of_sides(const std::string& id, const Side& base, const Side& updated
   if (was == nullptr || is == nullptr) return series;
   const Series old = describe(was);
   std::map<std::string, nlohmann::json> parameters;
-  for (const std::string& name : parameter_names({old, series})) {
-    const std::string before = axis_text(old, name), now = axis_text(series, name);
+  for (const std::string& name : list_parameter_names({old, series})) {
+    const std::string before = format_axis(old, name), now = format_axis(series, name);
     parameters[name] = before == now ? now
                                      : fmt::format("{} / {}", before.empty() ? "-" : before,
                                                    now.empty() ? "-" : now);
@@ -156,7 +158,7 @@ Series row_of_sides(const std::string& id, const Side& base, const Side& updated
 }
 
 /// The text of a field, if all cells have the same one and a line above the table shows it instead.
-std::optional<std::string> common_text(const Field& field, const SeriesList& rows) {
+std::optional<std::string> format_common(const Field& field, const SeriesList& rows) {
   if (field.title != "launches" && field.title != "tolerance") return std::nullopt;
   Legend unused;
   const std::string first = field.cell(rows.front(), unused).text;
@@ -181,7 +183,7 @@ class Rendering {
     stamp();
     sides();
     line(fmt::format("Meant to differ: {}. S{}.", comparison_.vary,
-                     speedup_header("new", "base").substr(1)));
+                     format_speedup_header("new", "base").substr(1)));
     for (const std::string& note : comparison_.notes) line("Note: " + note + ".");
     mismatches();
     rows();
@@ -289,7 +291,7 @@ class Rendering {
       notes.push_back(join(marks, " "));
     }
     std::erase_if(fields, [&](const Field& field) {
-      const auto text = common_text(field, table.rows);
+      const auto text = format_common(field, table.rows);
       if (text) table.constants.push_back(field.title + " " + *text);
       return text.has_value();
     });
@@ -383,7 +385,7 @@ std::string render_comparison(const Comparison& comparison, const Side& base, co
   return Rendering(comparison, base, updated, markdown, latex).text();
 }
 
-std::string comparison_csv(const Comparison& comparison) {
+std::string render_comparison_csv(const Comparison& comparison) {
   const nlohmann::json document = comparison;
   std::vector<nlohmann::json> records;
   for (const char* list : {"rows", "only_base", "only_new", "not_compared", "lost"})

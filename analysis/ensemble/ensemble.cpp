@@ -178,7 +178,7 @@ UnrankedMember make_unverified_member(const Ensemble& ensemble, const Row* row, 
   return {member, rung, "missing", why};
 }
 
-EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows) {
+EnsembleSummary summarize_ensemble(const Ensemble& ensemble, const std::vector<Row>& rows) {
   EnsembleSummary summary;
   std::map<int, RankedMember> ends;  // the last verified rung of each member
   for (int rung = 0; rung < std::ssize(ensemble.rungs); ++rung) {

@@ -99,12 +99,12 @@ std::vector<int> next_members(const Ensemble& ensemble, const std::vector<Row>& 
 /// "diverged", "crashed (exit 139)": the state of a row that is not verified.
 std::string find_state(const Row& row);
 /// Ranks the members, and counts them.
-EnsembleSummary summarise(const Ensemble& ensemble, const std::vector<Row>& rows);
+EnsembleSummary summarize_ensemble(const Ensemble& ensemble, const std::vector<Row>& rows);
 
-/// Checks properties of run.ensemble against the rows, independently of summarise(): each member
-/// occurs once, and none is behind a worse one; a rung has the best members of the previous rung;
-/// rows have the values that were drawn for them; the hours contain every member's time stamps.
-/// InputError with the JSON pointer.
+/// Checks properties of run.ensemble against the rows, independently of summarize_ensemble(): each
+/// member occurs once, and none is behind a worse one; a rung has the best members of the previous
+/// rung; rows have the values that were drawn for them; the hours contain every member's time
+/// stamps. InputError with the JSON pointer.
 void expect_ensemble(const Ensemble& ensemble, const RunResult& result, const std::string& file);
 
 /// The state and reason of a member without a verified result in a rung. `row`: its row there, or
@@ -115,10 +115,10 @@ UnrankedMember make_unverified_member(const Ensemble& ensemble, const Row* row, 
 /// (exit 139)".
 std::string count_text(const Ensemble& ensemble);
 /// The ranking, the members without a place, and models an hour, on a terminal or as Markdown.
-std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex);
+std::string render_ensemble_table(const Ensemble& ensemble, bool markdown, bool latex);
 /// The values of each member, a line for each.
-std::string member_list(const Ensemble& ensemble);
+std::string format_member_list(const Ensemble& ensemble);
 /// A record for each member.
-std::string ensemble_csv(const Ensemble& ensemble);
+std::string render_ensemble_csv(const Ensemble& ensemble);
 
 }  // namespace assay

@@ -37,7 +37,7 @@ std::string drawn_value(const Ensemble& ensemble, int member, const std::string&
 }
 
 /// "1 crashed (exit 139), 3 missing".
-std::string states_text(const std::vector<UnrankedMember>& members) {
+std::string describe_states(const std::vector<UnrankedMember>& members) {
   std::map<std::string, int> states;
   for (const UnrankedMember& member : members) ++states[member.state];
   std::vector<std::string> parts;
@@ -58,7 +58,7 @@ std::string describe_stop(const Ensemble& ensemble, int member) {
   return "";
 }
 
-std::string member_text(const Ensemble& ensemble, int member) {
+std::string format_member(const Ensemble& ensemble, int member) {
   return fmt::format("member {} ({})", member, draw_text(find_draw(ensemble, member)));
 }
 
@@ -76,7 +76,7 @@ std::vector<std::string> incomplete_rungs(const Ensemble& ensemble) {
   return lines;
 }
 
-Table ranking_table(const Ensemble& ensemble) {
+Table make_ranking_table(const Ensemble& ensemble) {
   const std::vector<RankedMember>& ranking = ensemble.summary.ranking;
   Table table;
   table.lines.resize(ranking.size());
@@ -111,19 +111,19 @@ std::string count_text(const Ensemble& ensemble) {
     text += fmt::format(", {} did not", others);
   if (!summary.stopped.empty())
     text += fmt::format(" (of which {} went on, but stopped: {})", summary.stopped.size(),
-                        states_text(summary.stopped));
-  if (!summary.unranked.empty()) text += ", " + states_text(summary.unranked);
+                        describe_states(summary.stopped));
+  if (!summary.unranked.empty()) text += ", " + describe_states(summary.unranked);
   return text;
 }
 
-std::string member_list(const Ensemble& ensemble) {
+std::string format_member_list(const Ensemble& ensemble) {
   std::string text;
   for (std::size_t member = 0; member < ensemble.draws.size(); ++member)
     text += fmt::format("member {}: {}\n", member, visible(draw_text(ensemble.draws[member])));
   return text;
 }
 
-std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) {
+std::string render_ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) {
   const EnsembleSummary& summary = ensemble.summary;
   Page page(markdown, latex);
   page.line(count_text(ensemble));
@@ -138,15 +138,15 @@ std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) 
                                                     ensemble.draws.size()),
                                            "member"))
                 : "models an hour: unknown (" + summary.hours_reason + ")");
-  if (!summary.ranking.empty()) page.part(ranking_table(ensemble));
+  if (!summary.ranking.empty()) page.part(make_ranking_table(ensemble));
   std::vector<std::string> items;
   for (const UnrankedMember& member : summary.stopped)
-    items.push_back(member_text(ensemble, member.member) + ' ' +
+    items.push_back(format_member(ensemble, member.member) + ' ' +
                     describe_stop(ensemble, member.member));
   page.list("* In the place of the last rung with a verified result", items);
   items.clear();
   for (const UnrankedMember& member : summary.unranked)
-    items.push_back(fmt::format("{}, rung {}: {}: {}", member_text(ensemble, member.member),
+    items.push_back(fmt::format("{}, rung {}: {}: {}", format_member(ensemble, member.member),
                                 member.rung + 1, member.state, member.reason));
   page.list("Without a place", items);
   page.blank();
@@ -159,7 +159,7 @@ std::string ensemble_table(const Ensemble& ensemble, bool markdown, bool latex) 
   return page.text();
 }
 
-std::string ensemble_csv(const Ensemble& ensemble) {
+std::string render_ensemble_csv(const Ensemble& ensemble) {
   const std::vector<std::string> names = list_drawn_names(ensemble);
   std::vector<std::string> titles{"place",  "member",  "rung",    "state",
                                   "epochs", "quality", "seconds", "reason"};
@@ -180,7 +180,7 @@ std::string ensemble_csv(const Ensemble& ensemble) {
          digits(member.quality), digits(member.seconds), describe_stop(ensemble, member.member)});
   for (const UnrankedMember& member : ensemble.summary.unranked)
     add("", member.member, member.rung, {member.state, "", "", "", member.reason});
-  return csv_table(table);
+  return render_csv_table(table);
 }
 
 }  // namespace assay

@@ -209,7 +209,7 @@ class Head {
   Hosts named_, with_rows_;
 };
 
-std::string member_text(const std::string& name, const json& value) {
+std::string format_member(const std::string& name, const json& value) {
   const auto dump = [](const json& part) {
     return part.dump(-1, ' ', false, json::error_handler_t::replace);
   };
@@ -270,11 +270,11 @@ GatheredNodes gather(const std::vector<fs::path>& files, const fs::path& out,
     put("]");
     nodes = head.nodes(options.nodes);
     const json run = head.run(options.command, nodes.missing);
-    put(member_text("schema", head.schema()));
+    put(format_member("schema", head.schema()));
     const json top = head.top(options);
-    for (const auto& [name, value] : top.items()) put(member_text(name, value));
-    put(member_text("run", run));
-    put(member_text("environments", head.all_environments()));
+    for (const auto& [name, value] : top.items()) put(format_member(name, value));
+    put(format_member("run", run));
+    put(format_member("environments", head.all_environments()));
     put("\n}\n");
   });
   return nodes;

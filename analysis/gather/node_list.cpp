@@ -42,7 +42,7 @@ std::vector<std::string> list_nodes(const std::vector<std::string>& inputs) {
     lists.insert(top / node_list);
     // A node's result is in FOLDER/<node>. A list above `input` also contains nodes that are not in
     // `input`.
-    for (const fs::path& file : result_files({input}))
+    for (const fs::path& file : list_result_files({input}))
       if (const fs::path run = fs::weakly_canonical(file).parent_path(); run != top)
         lists.insert(run.parent_path() / node_list);
   }

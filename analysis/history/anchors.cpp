@@ -35,7 +35,7 @@ bool concerns(const Anchor& line, const RowHistory& series) {
 
 Anchor make_decision(const char* event, const RowHistory& series, const std::string& owner,
                      const std::string& reason) {
-  return {event, series.id, series.hardware, utc_now(), owner, reason};
+  return {event, series.id, series.hardware, format_utc_now(), owner, reason};
 }
 
 /// The line that promotes the requested run, or the median of the last points; nothing if the
@@ -63,7 +63,7 @@ std::optional<Anchor> make_promotion(const RowHistory& series, const Promotion& 
 }
 
 void check_line(const json& line, const std::string& shown) {
-  const auto errors = schema_errors(line, "anchor", shown);
+  const auto errors = find_schema_errors(line, "anchor", shown);
   if (!errors.empty()) throw InputError(errors.front());
 }
 

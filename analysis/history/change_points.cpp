@@ -216,8 +216,8 @@ double kendall_p(std::span<const double> values) {
 
 }  // namespace
 
-std::vector<ChangePoint> change_points(std::span<const double> values, double level,
-                                       std::uint64_t seed) {
+std::vector<ChangePoint> find_change_points(std::span<const double> values, double level,
+                                            std::uint64_t seed) {
   Search search(values, level, seed);
   search.within(0, values.size());
   return search.changes;

@@ -39,8 +39,8 @@ struct ChangePoint {
 
 /// Change points of `values` (logarithms of times), in their order. `level`: the probability of any
 /// change point if nothing changed. The result depends only on the values and on `seed`.
-std::vector<ChangePoint> change_points(std::span<const double> values, double level,
-                                       std::uint64_t seed);
+std::vector<ChangePoint> find_change_points(std::span<const double> values, double level,
+                                            std::uint64_t seed);
 
 /// True if `n` values are enough for the test: the clearest possible step must be rarer among their
 /// permutations than `level`.

@@ -95,7 +95,7 @@ Confirmation judge_sides(const Suspect& suspect, const std::vector<Side>& sides,
                         "of the new build version {}",
                         before, after)};
   if (const std::string other =
-          software_difference(suspect.build()->software, rows[0]->environment->software);
+          describe_software_difference(suspect.build()->software, rows[0]->environment->software);
       !other.empty())
     return {
         "unconfirmed",

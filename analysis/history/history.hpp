@@ -64,8 +64,8 @@ std::string render_history(const History& history, bool markdown);
 /// JUnit XML of the last runs: a testsuite per benchmark, a testcase per series. failure:
 /// incorrect, slower, drifting, lost, and suspects that were confirmed; error: failed, and suspects
 /// that could not be confirmed; skipped: unsupported.
-std::string history_junit(const History& history);
+std::string render_history_junit(const History& history);
 /// The points of all series as CSV, a line per point.
-std::string history_csv(const History& history);
+std::string render_history_csv(const History& history);
 
 }  // namespace assay

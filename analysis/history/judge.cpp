@@ -116,7 +116,7 @@ class Judge {
     std::array<std::uint32_t, 2> seed{};
     words.generate(seed.begin(), seed.end());
     const std::vector<ChangePoint> changes =
-        change_points(take_logs(0), level, std::uint64_t{seed[0]} << 32 | seed[1]);
+        find_change_points(take_logs(0), level, std::uint64_t{seed[0]} << 32 | seed[1]);
     for (std::size_t i = 0, first = 0; i < changes.size(); first = changes[i++].index) {
       // Only points near the step are used, because a segment may also drift.
       const auto [at, p] = changes[i];

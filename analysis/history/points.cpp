@@ -174,7 +174,7 @@ class Collector {
     point = {run.time, run.when(), run.id(), launches.median};
     point.launches = launches.medians.size();
     if (point.launches > 1) {
-      const Interval spread = median_interval(launches.medians);
+      const Interval spread = compute_median_interval(launches.medians);
       point.low = spread.low, point.high = spread.high;
     }
     point.software_hash = environment.hashes.software;

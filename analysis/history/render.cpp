@@ -31,43 +31,43 @@ std::string machine(const RowHistory& series, bool several) {
                  : series.system;
 }
 
-std::string speedup_text(const std::optional<double>& ratio) {
+std::string format_speedup(const std::optional<double>& ratio) {
   return ratio ? fmt::format("{:.3f}", compute_speedup(*ratio)) : "-";
 }
 
-std::string change_text(double ratio) { return fmt::format("{:+.1f} %", percent(ratio)); }
+std::string format_change(double ratio) { return fmt::format("{:+.1f} %", percent(ratio)); }
 
 /// The change that fresh launches have shown, in the software or in the machine.
-std::string confirmation_text(const RowHistory& series) {
+std::string describe_confirmation(const RowHistory& series) {
   const auto& answer = series.confirmation;
   if (!answer || !answer->ratio) return "-";
   if (answer->answer == "machine slower" && answer->base_s && answer->level_s)
-    return "machine " + change_text(*answer->base_s / *answer->level_s);
-  return change_text(*answer->ratio);
+    return "machine " + format_change(*answer->base_s / *answer->level_s);
+  return format_change(*answer->ratio);
 }
 
 /// "95 % interval of the change: +0.4 to +2.1 %", or "".
-std::string interval_text(const Confirmation& answer) {
+std::string format_interval(const Confirmation& answer) {
   if (!answer.interval) return "";
   const auto [low, high] = *answer.interval;
   return fmt::format("; the new build: {}, 95 % interval {:+.1f} to {:+.1f} %",
-                     change_text(*answer.ratio), percent(low), percent(high));
+                     format_change(*answer.ratio), percent(low), percent(high));
 }
 
-std::string last_text(const RowHistory& series) {
+std::string format_last_point(const RowHistory& series) {
   return series.points.empty()
              ? "-"
-             : human_seconds(series.points.back().value) + choose_mark(series.points.back());
+             : format_seconds(series.points.back().value) + choose_mark(series.points.back());
 }
 
-std::string state_text(const RowHistory& series) {
+std::string describe_state(const RowHistory& series) {
   return series.verdict.state + (series.confirmation ? ": " + series.confirmation->answer : "");
 }
 
-std::string step_text(const RowHistory& series) {
+std::string format_step(const RowHistory& series) {
   if (series.verdict.changes.empty()) return "-";
   const LevelChange& change = series.verdict.changes.back();
-  return date(change.when) + " " + change_text(change.ratio);
+  return date(change.when) + " " + format_change(change.ratio);
 }
 
 /// The table of all series. Columns that no series fills are left out; on a narrow terminal also
@@ -87,25 +87,25 @@ Table make_table(const std::vector<RowHistory>& all, bool several) {
   add({"machine", false, "", apart ? 0 : 4}, name);
   add({"runs", true, "", 1},
       [](const RowHistory& series) { return std::to_string(series.points.size()); });
-  add({"last", true}, last_text);
+  add({"last", true}, format_last_point);
   if (any([](const RowHistory& series) { return series.verdict.last_ratio.has_value(); }))
     add(
         {"last over promoted", true},
-        [](const RowHistory& series) { return speedup_text(series.verdict.last_ratio); },
+        [](const RowHistory& series) { return format_speedup(series.verdict.last_ratio); },
         "last over promoted: the same of the last run alone, over the level that was promoted.");
   const auto over = [](const auto& baseline) {
-    return speedup_text(baseline ? std::optional(baseline->ratio) : std::nullopt);
+    return format_speedup(baseline ? std::optional(baseline->ratio) : std::nullopt);
   };
   add({"over anchored", true},
       [&](const RowHistory& series) { return over(series.verdict.anchored); });
   add({"over rolling", true, "", 2},
       [&](const RowHistory& series) { return over(series.verdict.rolling); });
-  add({"last step", true, "", 3}, step_text);
+  add({"last step", true, "", 3}, format_step);
   const auto has_size = [](const RowHistory& series) { return series.verdict.size.has_value(); };
   add(
       {"change", true},
       [](const RowHistory& series) {
-        return series.verdict.size ? change_text(*series.verdict.size) : "-";
+        return series.verdict.size ? format_change(*series.verdict.size) : "-";
       },
       any(has_size) ? "change: of the time, from the baseline or level that the state refers to; "
                       "above 0 slower."
@@ -113,10 +113,10 @@ Table make_table(const std::vector<RowHistory>& all, bool several) {
   if (any([](const RowHistory& series) {
         return series.confirmation && series.confirmation->ratio.has_value();
       }))
-    add({"confirmed", true}, confirmation_text,
+    add({"confirmed", true}, describe_confirmation,
         "confirmed: change of the time from the promoted build to the new one by fresh launches of "
         "both; machine: of the promoted build from its promoted level.");
-  add({"state"}, state_text);
+  add({"state"}, describe_state);
   return table;
 }
 
@@ -139,17 +139,17 @@ std::vector<std::string> list_details(const RowHistory& series) {
   std::vector<std::string> lines{series.describe_reason()};
   if (const auto& confirmation = series.confirmation)
     lines.push_back(fmt::format("{}: {}{}", confirmation->answer, confirmation->reason,
-                                interval_text(*confirmation)));
+                                format_interval(*confirmation)));
   if (const auto& anchor = verdict.anchored)
-    lines.push_back(fmt::format("anchored: {} since {} ({}{})", human_seconds(anchor->value),
+    lines.push_back(fmt::format("anchored: {} since {} ({}{})", format_seconds(anchor->value),
                                 date(anchor->since), anchor->promoted ? anchor->owner + ": " : "",
                                 anchor->reason));
   if (const auto& rolling = verdict.rolling)
-    lines.push_back(fmt::format("rolling: {} of {}", human_seconds(rolling->value),
+    lines.push_back(fmt::format("rolling: {} of {}", format_seconds(rolling->value),
                                 format_count(rolling->points, "point")));
   for (const LevelChange& change : verdict.changes)
     lines.push_back(fmt::format("{}: {} → {} ({:+.1f} %, p {:.2g})", date(change.when),
-                                human_seconds(change.before), human_seconds(change.after),
+                                format_seconds(change.before), format_seconds(change.after),
                                 percent(change.ratio), change.p));
   for (const Event& event : series.events)
     lines.push_back(fmt::format("{}: {}", date(event.when), event.text));
@@ -188,7 +188,7 @@ std::string count_states(const History& history) {
 Legend make_legend(const History& history, const Table& table) {
   Legend legend;
   legend.add(fmt::format("{} (the latest: the median of the latest {} points).",
-                         speedup_header("the latest", "the baseline"), latest_points));
+                         format_speedup_header("the latest", "the baseline"), latest_points));
   for (const Column& column : table.columns) legend.merge(column.legend);
   if (history.count("slower") + history.count("drifting") + history.count("faster") > 0)
     legend.add(fmt::format(
@@ -292,7 +292,7 @@ std::string render_history(const History& history, bool markdown) {
   return page.text();
 }
 
-std::string history_csv(const History& history) {
+std::string render_history_csv(const History& history) {
   Table table{make_columns({"id", "hardware", "system", "time", "run", "value_s", "low_s", "high_s",
                             "launches", "software", "change_point"})};
   for (const RowHistory& series : history.series)
@@ -304,16 +304,16 @@ std::string history_csv(const History& history) {
             digits(point.low), digits(point.high), std::to_string(point.launches),
             point.software_hash, std::to_string(changes)}});
     }
-  return csv_table(table);
+  return render_csv_table(table);
 }
 
-std::string history_junit(const History& history) {
+std::string render_history_junit(const History& history) {
   std::map<std::string, JunitSuite> suites;
   for (const RowHistory& series : history.series)
     add_testcase(suites.try_emplace(series.benchmark, series.benchmark).first->second, series);
   std::string all;
   for (const auto& [name, suite] : suites) suite.write(all);
-  return junit_text(all);
+  return escape_junit(all);
 }
 
 }  // namespace assay

@@ -139,6 +139,6 @@ ModelDocument make_model(Results results, const ModelOptions& options);
 /// The document as tables, for people.
 std::string render_model(const ModelDocument& document, bool markdown);
 /// The coefficients as CSV (RFC 4180), with all digits.
-std::string model_csv(const ModelDocument& document);
+std::string render_model_csv(const ModelDocument& document);
 
 }  // namespace assay

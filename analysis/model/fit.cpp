@@ -61,7 +61,7 @@ VectorXd column_lengths(const MatrixXd& matrix) {
   return matrix.colwise().norm().transpose().cwiseMax(1e-300);
 }
 
-LeastSquares least_squares(const MatrixXd& x, const VectorXd& y) {
+LeastSquares fit_least_squares(const MatrixXd& x, const VectorXd& y) {
   LeastSquares fit;
   find_aliases(x, fit);
   if (fit.independent.empty()) {  // all columns are zero
@@ -106,7 +106,7 @@ std::optional<double> LeastSquares::at(const VectorXd& row) const {
   return row(independent).dot(estimates);
 }
 
-std::optional<VectorXd> LeastSquares::residuals_without(const Indices& rows) const {
+std::optional<VectorXd> LeastSquares::compute_residuals_without(const Indices& rows) const {
   const MatrixXd q = basis(rows, Eigen::all);
   const VectorXd e = residuals(rows);
   // (I - QQ')^-1 = I + Q (I - Q'Q)^-1 Q', and both brackets have the same least eigenvalue; so the

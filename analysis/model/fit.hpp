@@ -49,13 +49,13 @@ struct LeastSquares {
   /// residuals e and their part H of the hat matrix (R. D. Cook and S. Weisberg, Residuals and
   /// Influence in Regression, 1982). Nothing if the others determine a coefficient badly or not at
   /// all.
-  std::optional<Eigen::VectorXd> residuals_without(const Indices& rows) const;
+  std::optional<Eigen::VectorXd> compute_residuals_without(const Indices& rows) const;
   double sigma() const { return std::sqrt(squares / static_cast<double>(df())); }
   /// The part of the response's variation that the columns do not explain; nothing without any.
   std::optional<double> unexplained_part() const;
 };
 
-LeastSquares least_squares(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
+LeastSquares fit_least_squares(const Eigen::MatrixXd& x, const Eigen::VectorXd& y);
 
 /// The length of each column, at least 1e-300, so that it can be a divisor.
 Eigen::VectorXd column_lengths(const Eigen::MatrixXd& matrix);

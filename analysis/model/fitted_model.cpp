@@ -73,7 +73,7 @@ std::map<std::string, std::string> level_names(std::map<std::string, std::string
                                                const std::vector<std::string>& columns) {
   for (auto& [column, level] : references)
     if (frame.numeric(column) && std::find(columns.begin(), columns.end(), column) != columns.end())
-      level = level_name(number_cell("--reference", column, level));
+      level = level_name(parse_number_cell("--reference", column, level));
   return references;
 }
 
@@ -83,7 +83,7 @@ FittedModel fit_model(const Formula& formula, Frame frame, const ModelOptions& o
   const std::vector<std::string> columns = select_columns(frame, formula, options.cluster);
   Design design(formula, frame, level_names(options.references, frame, columns));
   check_ranges(design, formula);
-  LeastSquares fit = least_squares(design.values(), design.response());
+  LeastSquares fit = fit_least_squares(design.values(), design.response());
   check_fittable(design, fit, formula);
 
   std::string by = options.cluster.empty() ? "launch" : options.cluster;
@@ -110,8 +110,8 @@ std::map<std::string, FrameValue> make_cells(const FittedModel& model,
     if (std::find(needed.begin(), needed.end(), column) == needed.end())
       throw InputError("--predict: " +
                        explain_unknown_name("column of the formula", column, needed));
-    cells[column] =
-        model.frame.numeric(column) ? number_cell("--predict", column, text) : FrameValue(text);
+    cells[column] = model.frame.numeric(column) ? parse_number_cell("--predict", column, text)
+                                                : FrameValue(text);
   }
   for (const std::string& column : needed)
     if (!cells.contains(column))
@@ -155,8 +155,8 @@ std::optional<Interval> make_interval(const FittedModel& model, const Eigen::Vec
 
 }  // namespace
 
-FrameValue number_cell(const std::string& flag, const std::string& column,
-                       const std::string& text) {
+FrameValue parse_number_cell(const std::string& flag, const std::string& column,
+                             const std::string& text) {
   const std::optional<double> value = parse_number(text);
   if (!value || !std::isfinite(*value))
     throw InputError(fmt::format(

@@ -41,7 +41,8 @@ Prediction make_prediction(const FittedModel& model,
                            const std::map<std::string, std::string>& inputs);
 
 /// The cell for `text`, a number of the command line for a column of numbers. InputError.
-FrameValue number_cell(const std::string& flag, const std::string& column, const std::string& text);
+FrameValue parse_number_cell(const std::string& flag, const std::string& column,
+                             const std::string& text);
 
 /// Writes "published", "citations" and "notes" of the document.
 void add_notes(ModelDocument& document, const FittedModel& model);

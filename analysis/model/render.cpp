@@ -27,10 +27,10 @@ std::string p_value(const std::optional<double>& p, const char* equal = "",
 
 std::string in_unit(const std::optional<double>& value, const std::string& unit) {
   if (!value || unit.empty()) return number(value);
-  return unit == "s" ? human_seconds(*value) : human(*value, unit);
+  return unit == "s" ? format_seconds(*value) : format_with_unit(*value, unit);
 }
 
-std::string interval_text(const std::optional<Interval>& range, const std::string& unit = "") {
+std::string format_interval(const std::optional<Interval>& range, const std::string& unit = "") {
   return range ? in_unit(range->low, unit) + " .. " + in_unit(range->high, unit) : "-";
 }
 
@@ -65,7 +65,7 @@ std::vector<Line> make_lines(const std::vector<Entry>& list, const Make& make) {
   return lines;
 }
 
-std::string f_test_text(const FTest& f) {
+std::string format_f_test(const FTest& f) {
   if (!f.value) return "- (" + f.reason + ")";
   return fmt::format("F({}, {}) = {}, p {}", *f.df1, *f.df2, number(f.value),
                      p_value(f.p, "= ", "< "));
@@ -92,7 +92,7 @@ void add_head(ModelPage& page, const ModelDocument& document) {
   say("R2", fmt::format("{}, adjusted {}", number(document.r2), number(document.adjusted_r2)));
   say("residuals", fmt::format("sigma {} ({} scale), {} degrees of freedom", number(document.sigma),
                                document.response.scale, document.df));
-  say("all terms", f_test_text(document.f));
+  say("all terms", format_f_test(document.f));
   page.part(head);
 }
 
@@ -112,10 +112,10 @@ void add_coefficients(ModelPage& page, const ModelDocument& document) {
     std::vector<std::string>& cells = table.lines.emplace_back().cells;
     cells = {page.term(coefficient.term), number(coefficient.estimate),
              number(coefficient.se),      number(coefficient.t),
-             p_value(coefficient.p),      interval_text(coefficient.interval)};
+             p_value(coefficient.p),      format_interval(coefficient.interval)};
     if (speedups) {
       cells.push_back(number(coefficient.speedup) + (coefficient.speedup ? "x" : ""));
-      cells.push_back(interval_text(coefficient.speedup_interval));
+      cells.push_back(format_interval(coefficient.speedup_interval));
     }
     std::vector<std::string> notes{coefficient.note, coefficient.reason};
     std::erase(notes, "");
@@ -156,8 +156,9 @@ void add_predictions(Page& page, const ModelDocument& document) {
                                   number(column.observed.low), number(column.observed.high)));
     for (const std::string& level : prediction.unseen) notes.push_back("UNSEEN: " + level);
     if (!prediction.reason.empty() && prediction.unseen.empty()) notes.push_back(prediction.reason);
-    table.lines.push_back({{join(inputs, ", "), in_unit(prediction.value, response.unit),
-                            interval_text(prediction.interval, response.unit), join(notes, "; ")}});
+    table.lines.push_back(
+        {{join(inputs, ", "), in_unit(prediction.value, response.unit),
+          format_interval(prediction.interval, response.unit), join(notes, "; ")}});
   }
   page.part(table);
 }
@@ -197,7 +198,7 @@ std::string render_model(const ModelDocument& document, bool markdown) {
   return page.text();
 }
 
-std::string model_csv(const ModelDocument& document) {
+std::string render_model_csv(const ModelDocument& document) {
   std::vector<nlohmann::json> records = nlohmann::json(document).at("coefficients");
   for (nlohmann::json& record : records) {
     for (const std::string prefix : {"", "speedup_"})

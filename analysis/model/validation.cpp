@@ -27,7 +27,7 @@ LeftOutErrors refit(const FittedModel& model, const Indices& rows,
   Indices others;
   for (Eigen::Index i = 0; i < y.size(); ++i)
     if (!left_out[i]) others.push_back(i);
-  const LeastSquares fit = least_squares(x(others, Eigen::all), y(others));
+  const LeastSquares fit = fit_least_squares(x(others, Eigen::all), y(others));
   if (fit.n() <= fit.independent.size())
     return {{},
             fmt::format("only {} left for {}", format_count(fit.n(), "observation"),
@@ -60,7 +60,7 @@ LeftOutErrors leave_out(const FittedModel& model, const Indices& rows) {
   for (const Eigen::Index i : rows) left_out[i] = true;
   if (model.frame.size() - rows.size() > model.fit.independent.size()) {
     if (have_own_column(model, rows, left_out)) return {{}, only_they};
-    if (auto errors = model.fit.residuals_without(rows)) return {std::move(*errors), ""};
+    if (auto errors = model.fit.compute_residuals_without(rows)) return {std::move(*errors), ""};
   }
   return refit(model, rows, left_out);
 }

@@ -35,7 +35,7 @@ json by_size(const Results& results, const SeriesList& all) {
                   {"mark", mark},
                   {"fit", nullptr},
                   {"r_squared", measured.fit ? json(measured.fit->r_squared) : json()},
-                  {"least", measured.fit || measured.withholds ? least_text(measured) : "-"},
+                  {"least", measured.fit || measured.withholds ? format_least(measured) : "-"},
                   {"withheld", measured.rivals > 0 && !measured.comparable &&
                                    (measured.fit || measured.withholds)}};
     for (std::size_t i = 0; i < measured.bytes.size(); ++i)
@@ -70,7 +70,7 @@ json by_ranks(const Results& results, const SeriesList& all) {
     // All rows of a curve over ranks share the hardware, and every setting but the size.
     const std::string key = fmt::format(
         "{} {} {} {}", all[i].result, all[i].first().benchmark, describe_hardware(results, all[i]),
-        parameters_but(all[i], {"problem", "bytes", "ranks", "nodes"}));
+        list_parameters_but(all[i], {"problem", "bytes", "ranks", "nodes"}));
     const auto [place, fresh] = groups[key][*bytes].emplace(ranks, i);
     if (!fresh && all[i].median < all[place->second].median) place->second = i;
   }
@@ -102,7 +102,7 @@ json by_ranks(const Results& results, const SeriesList& all) {
 
 }  // namespace
 
-json collectives_part(const Results& results, const SeriesList& all) {
+json make_collectives_part(const Results& results, const SeriesList& all) {
   json sizes = by_size(results, all);
   if (sizes.empty()) return nullptr;
   return {{"sizes", std::move(sizes)},
@@ -110,9 +110,9 @@ json collectives_part(const Results& results, const SeriesList& all) {
           {"least_r_squared", least_r_squared}};
 }
 
-json scaling_part(const Results& results, const SeriesList& all) {
+json make_scaling_part(const Results& results, const SeriesList& all) {
   json parts = json::array();
-  for (const std::vector<ScalingCurve>& curves : scaling_curves(results, all)) {
+  for (const std::vector<ScalingCurve>& curves : make_scaling_curves(results, all)) {
     json kind_curves = json::array();
     std::vector<const Series*> firsts;
     for (const ScalingCurve& curve : curves) {
@@ -208,7 +208,7 @@ json make_point(double images, const std::vector<Trained>& trained) {
 
 }  // namespace
 
-json convergence_part(const Results& results, const SeriesList& all) {
+json make_convergence_part(const Results& results, const SeriesList& all) {
   std::map<std::string, std::map<double, std::vector<Trained>>> groups;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::optional<double> images = problem_number(all[i], "global_batch_size");
@@ -216,7 +216,7 @@ json convergence_part(const Results& results, const SeriesList& all) {
     // All trainings of a curve share this.
     const std::string key =
         fmt::format("{} {} {} {}", all[i].result, describe_work(all[i]),
-                    describe_hardware(results, all[i]), parameters_but(all[i], over));
+                    describe_hardware(results, all[i]), list_parameters_but(all[i], over));
     for (const Trained& trial : list_trainings(all, i)) groups[key][*images].push_back(trial);
   }
   json curves = json::array();

@@ -25,7 +25,7 @@ constexpr std::size_t most_lines = 500;   ///< lines of a table of nodes; the fi
 constexpr std::size_t most_courses = 12;  ///< curves that a plot can show
 
 json table_json(const std::string& title, const assay::Table& table) {
-  json page_table = json_table(table);
+  json page_table = render_json_table(table);
   page_table["title"] = title;
   return page_table;
 }
@@ -101,7 +101,7 @@ json burn_section(const Results& results, const SeriesList& all) {
 json link_tables(const Results& results, const SeriesList& all) {
   json tables = json::array();
   for (const Matrix& matrix : make_matrices(results, all)) tables.push_back(matrix_json(matrix));
-  if (const assay::Table bisections = bisection_table(all); !bisections.lines.empty())
+  if (const assay::Table bisections = make_bisection_table(all); !bisections.lines.empty())
     tables.push_back(table_json("bisections", bisections));
   return tables;
 }
@@ -110,7 +110,7 @@ json link_tables(const Results& results, const SeriesList& all) {
 
 json node_evidence(const Results& results, const SeriesList& all) {
   json sections = json::array();
-  assay::Table devices = device_table(results, all);
+  assay::Table devices = make_device_table(results, all);
   const std::string left_out = cut(devices.lines, "errors");
   if (!devices.lines.empty())
     sections.push_back(section(
@@ -125,7 +125,7 @@ json node_evidence(const Results& results, const SeriesList& all) {
   return sections;
 }
 
-json evidence_part(const Results& results, const SeriesList& all, const FleetSummary& fleet) {
+json make_evidence_part(const Results& results, const SeriesList& all, const FleetSummary& fleet) {
   json sections = fleet.rows.empty() ? node_evidence(results, all) : fleet.evidence;
   if (json tables = link_tables(results, all); !tables.empty())
     sections.push_back(section(
@@ -133,7 +133,7 @@ json evidence_part(const Results& results, const SeriesList& all, const FleetSum
         "Copies between places of memory, and messages between nodes. A colour shows a number over "
         "the median of its map, above 1 it is faster; the table below a map has all numbers.",
         std::move(tables)));
-  if (const assay::Table storage = storage_table(results, all); !storage.lines.empty())
+  if (const assay::Table storage = make_storage_table(results, all); !storage.lines.empty())
     sections.push_back(
         section("storage", "Storage",
                 "Operations of the slowest rank, and the bytes that storage, or the block device, "
@@ -148,7 +148,7 @@ json evidence_part(const Results& results, const SeriesList& all, const FleetSum
         section("blame", "Blame",
                 "For whom the other ranks of a job waited, what it did before it came late, and "
                 "the part of the time that it cost.",
-                json::array({table_json("", blame_table(rows))})));
+                json::array({table_json("", make_blame_table(rows))})));
   return sections.empty() ? json() : sections;
 }
 

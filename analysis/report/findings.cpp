@@ -78,12 +78,12 @@ void add_rows(Findings& findings, const ReportInput& input, const SeriesList& al
             mark == shared_mark      ? "rows that were timed while other work wanted the processors"
             : mark == throttled_mark ? "rows whose device was throttled by power or heat"
                                      : "rows with more threads or ranks than processors",
-            "rows", name, human_seconds(series.median));
+            "rows", name, format_seconds(series.median));
       if (series.has_interval && high - low > wide_interval * series.median)
         findings.noisy.add("wide", "rows whose interval is wider than 10 % of the median", "rows",
                            name,
-                           fmt::format("{}: {} to {}", human_seconds(series.median),
-                                       human_seconds(low), human_seconds(high)));
+                           fmt::format("{}: {} to {}", format_seconds(series.median),
+                                       format_seconds(low), format_seconds(high)));
     } else if (series.status != "unsupported") {
       findings.failed.add(series.status, "rows of the results", "rows", name, series.reason);
     } else if (lacks_required(series)) {
@@ -114,7 +114,7 @@ void add(Findings& findings, const Comparison& comparison, const std::string& se
   for (const ComparedRow& row : comparison.rows) {
     const std::string times =
         fmt::format("{:.3g}x, from {} to {}", compute_speedup(row.times.ratio),
-                    human_seconds(row.base.median), human_seconds(row.updated.median));
+                    format_seconds(row.base.median), format_seconds(row.updated.median));
     if (row.verdict == Verdict::slower) findings.failed.add("slower", what, section, row.id, times);
     if (row.verdict == Verdict::inconclusive)
       findings.noisy.add("inconclusive", what, section, row.id, times + "; " + row.reason);
@@ -128,7 +128,7 @@ void add(Findings& findings, const Comparison& comparison, const std::string& se
     if (!named.contains(row.id))
       findings.lost.add("vanished", what, section, row.id, "it was " + row.status);
   for (const Entry& row : comparison.not_compared)
-    if (row_gravity(row.new_status) > row_gravity("unsupported"))
+    if (find_row_gravity(row.new_status) > find_row_gravity("unsupported"))
       findings.failed.add(row.new_status, what, section, row.id, row.reason);
 }
 
@@ -176,7 +176,7 @@ void add(Findings&, const json&, const std::string&) {}
 
 }  // namespace
 
-json findings_part(const ReportInput& input, const SeriesList& all) {
+json make_findings_part(const ReportInput& input, const SeriesList& all) {
   Findings findings;
   add_rows(findings, input, all);
   add_unfinished(findings, input.results);

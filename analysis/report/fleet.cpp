@@ -131,7 +131,7 @@ FleetRow summarize(const std::string& id, const Case& fleet_case, const Member& 
   row.median = fleet_case.median;
   row.values = {{"host", fmt::format("{} nodes", row.all_nodes)}};
   if (row.nodes == 0) return row;
-  row.interval = median_interval(fleet_case.medians);
+  row.interval = compute_median_interval(fleet_case.medians);
   std::size_t launches = 0;
   std::vector<double> fractions;
   double error = 0, over_bound = 0;
@@ -261,7 +261,7 @@ FleetSummary condense(Results& results) {
       if (member.gravity == 0) ++(is_ok(member) ? fleet.verified : fleet.unsupported);
     }
   if (!cases.empty()) {
-    fleet.nodes = nodes_part(results, all);
+    fleet.nodes = make_nodes_part(results, all);
     fleet.evidence = node_evidence(results, all);
     fleet.code = rows_exit_code(results);
   }

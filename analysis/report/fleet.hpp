@@ -38,7 +38,7 @@ struct FleetRow {
 
 struct FleetSummary {
   std::vector<FleetRow> rows;          ///< empty where the results are of 32 nodes or fewer
-  nlohmann::json nodes;                ///< nodes_part() of all nodes
+  nlohmann::json nodes;                ///< make_nodes_part() of all nodes
   nlohmann::json evidence;             ///< node_evidence() of all nodes
   std::size_t verified = 0;            ///< ok rows that are not shown by node
   std::size_t unsupported = 0;         ///< unsupported rows that are not shown by node

@@ -126,7 +126,7 @@ void add_judgements(const std::vector<NamedDocument>& documents, std::vector<Jud
 }
 
 /// "1 row", "2 rows".
-std::string rows_text(std::size_t count, const std::string& what = "") {
+std::string format_row_count(std::size_t count, const std::string& what = "") {
   return fmt::format("{} {}row{}", count, what.empty() ? "" : what + " ", count == 1 ? "" : "s");
 }
 
@@ -141,10 +141,10 @@ Judgement judge(const ReportInput& input, const SeriesList& all) {
   for (const auto& [status, did] :
        {std::pair{"incorrect", " computed wrong results"}, std::pair{"failed", " failed"},
         std::pair{"timeout", " timed out"}, std::pair{"target missed", " missed the target"}})
-    if (counts[status] > 0) parts.push_back(rows_text(counts[status]) + did);
-  if (lacking > 0) parts.push_back(rows_text(lacking, "required") + " unsupported");
+    if (counts[status] > 0) parts.push_back(format_row_count(counts[status]) + did);
+  if (lacking > 0) parts.push_back(format_row_count(lacking, "required") + " unsupported");
   parts.push_back(fmt::format("{} of {} verified", counts["ok"],
-                              rows_text(measured, measured == total ? "" : "measured")));
+                              format_row_count(measured, measured == total ? "" : "measured")));
   if (const std::size_t excused = counts["unsupported"] - lacking; excused > 0)
     parts.push_back(fmt::format("{} unsupported", excused));
   return {code, code == ExitCode::ok ? "VERIFIED" : name_code(code), join(parts, ", ")};
@@ -171,7 +171,7 @@ bool lacks_required(const Series& series) {
          any_launch(series, [](const Row& row) { return row.required; });
 }
 
-json head_part(const ReportInput& input) {
+json make_head_part(const ReportInput& input) {
   json suites = json::array(), machines = list_machines(input.results);
   std::set<std::string> systems, times;
   // Documents name systems and times, too, but results have more details.
@@ -190,7 +190,7 @@ json head_part(const ReportInput& input) {
           {"last", times.empty() ? json() : json(*times.rbegin())}};
 }
 
-json verdict_part(const ReportInput& input, const SeriesList& all) {
+json make_verdict_part(const ReportInput& input, const SeriesList& all) {
   const bool measured =
       std::any_of(all.begin(), all.end(), [](const Series& series) { return !series.published; });
   std::vector<Judgement> judgements;
@@ -220,7 +220,7 @@ json verdict_part(const ReportInput& input, const SeriesList& all) {
     verdict = to_document(judgements[worst]);
   } else if (!all.empty()) {
     verdict["word"] = "PUBLISHED";
-    verdict["text"] = rows_text(all.size()) + " of others; nothing was measured here";
+    verdict["text"] = format_row_count(all.size()) + " of others; nothing was measured here";
   }
   verdict["also"] = json::array();
   for (std::size_t i = 0; i < judgements.size(); ++i)

@@ -113,7 +113,7 @@ void leave_departing(const std::vector<Line>& lines, std::set<std::string>& host
 
 }  // namespace
 
-json nodes_part(const Results& results, const SeriesList& all) {
+json make_nodes_part(const Results& results, const SeriesList& all) {
   std::vector<Line> lines;
   std::set<std::string> hosts;
   for (const auto& [key, nodes] : collect_cases(results, all))
@@ -144,7 +144,7 @@ json nodes_part(const Results& results, const SeriesList& all) {
   return {{"hosts", hosts}, {"rows", rows}, {"of", total}, {"of_hosts", of_hosts}};
 }
 
-json environments_part(const Results& results) {
+json make_environments_part(const Results& results) {
   json distinct = json::array(), differences = json::array(), common = json::array();
   std::map<std::string, std::size_t> places;
   std::map<std::string, std::map<std::size_t, json>> fields;  // by environment, if they have it

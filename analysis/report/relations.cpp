@@ -10,7 +10,7 @@ namespace assay::report {
 
 using nlohmann::json;
 
-json roofline_part(const Results& results, const SeriesList& all) {
+json make_roofline_part(const Results& results, const SeriesList& all) {
   struct Roof {
     std::string label;
     std::vector<double> flops, bytes;
@@ -62,9 +62,9 @@ json roofline_part(const Results& results, const SeriesList& all) {
   return {{"roofs", lines}, {"points", points}};
 }
 
-json precision_part(const SeriesList& all) {
+json make_precision_part(const SeriesList& all) {
   json points = json::array();
-  for (const PrecisionGroup& group : precision_groups(all)) {
+  for (const PrecisionGroup& group : group_by_precision(all)) {
     const bool other = std::any_of(group.begin(), group.end(), [](const PrecisionRow& row) {
       return row.speedup && row.precision != "fp32";
     });

@@ -95,7 +95,7 @@ json result_entries(const ReportInput& input) {
 /// The first findings of a node, and how many more there are.
 std::vector<std::string> shown_findings(const JudgedNode& node) {
   constexpr std::size_t most = 6;
-  std::vector<std::string> texts = finding_texts(node);
+  std::vector<std::string> texts = list_finding_texts(node);
   if (texts.empty() && !node.reason.empty()) return {node.reason};
   if (const std::size_t count = texts.size(); count > most) {
     texts.resize(most);
@@ -128,9 +128,9 @@ json report_document(const ReportInput& input) {
   report::adopt_fleet(input.fleet, all);
   const bool fleet = !input.fleet.rows.empty();
   json document = {{"title", input.title},
-                   {"made", utc_now()},
+                   {"made", format_utc_now()},
                    {"version", version()},
-                   {"speedup_header", speedup_header("{first}", "{second}")},
+                   {"speedup_header", format_speedup_header("{first}", "{second}")},
                    {"least_for_interval", least_for_interval}};
   const auto add = [&](const char* part, json value) {
     report::add_texts(value, part);
@@ -138,10 +138,10 @@ json report_document(const ReportInput& input) {
   };
   document["files"] = result_entries(input);
   add_documents(input, document);
-  add("head", report::head_part(input));
-  document["verdict"] = report::verdict_part(input, all);
-  document["findings"] = report::findings_part(input, all);
-  add("rows", report::rows_part(input.results, all, input.fleet));
+  add("head", report::make_head_part(input));
+  document["verdict"] = report::make_verdict_part(input, all);
+  document["findings"] = report::make_findings_part(input, all);
+  add("rows", report::make_rows_part(input.results, all, input.fleet));
   if (!all.empty()) document["counts"] = report::count_rows(all, input.fleet);
   if (fleet)
     add("fleet", {{"rows", input.fleet.rows.size()},
@@ -151,15 +151,15 @@ json report_document(const ReportInput& input) {
                   {"listed_above", report::listed_above},
                   {"not_listed", input.fleet.not_listed}});
   document["several_environments"] = ids_repeat(all);
-  add("speedups", report::speedups_part(all, input.baselines));
-  add("roofline", report::roofline_part(input.results, all));
-  add("precision", report::precision_part(all));
-  add("collectives", report::collectives_part(input.results, all));
-  add("scaling", report::scaling_part(input.results, all));
-  add("convergence", report::convergence_part(input.results, all));
-  add("nodes", fleet ? input.fleet.nodes : report::nodes_part(input.results, all));
-  add("evidence", report::evidence_part(input.results, all, input.fleet));
-  add("environments", report::environments_part(input.results));
+  add("speedups", report::make_speedups_part(all, input.baselines));
+  add("roofline", report::make_roofline_part(input.results, all));
+  add("precision", report::make_precision_part(all));
+  add("collectives", report::make_collectives_part(input.results, all));
+  add("scaling", report::make_scaling_part(input.results, all));
+  add("convergence", report::make_convergence_part(input.results, all));
+  add("nodes", fleet ? input.fleet.nodes : report::make_nodes_part(input.results, all));
+  add("evidence", report::make_evidence_part(input.results, all, input.fleet));
+  add("environments", report::make_environments_part(input.results));
   return document;
 }
 

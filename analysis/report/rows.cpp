@@ -98,11 +98,11 @@ std::string describe_burn(const Series& series) {
   for (const Row& row : series.rows)
     if (row.burn) totals.add(row, "");
   const std::vector<BurnTotal> all = totals.take();
-  return all.empty() ? "" : burn_text(all.front());
+  return all.empty() ? "" : summarize_burn(all.front());
 }
 
 std::string size_or_none(const std::optional<double>& bytes) {
-  return bytes > 0 ? size_text(*bytes) : "";
+  return bytes > 0 ? format_size(*bytes) : "";
 }
 
 /// A column of the table of rows, and its value for a row: texts are strings, all other values are
@@ -139,7 +139,7 @@ std::vector<Field> make_fields(const Results& results, const Series& series,
       {"burn", describe_burn(series)},
       {"message", is_collective(series) ? size_or_none(parse_number(series.problem())) : ""},
       {"bytes_text", size_or_none(parse_number(series.parameter("bytes")))},
-      {"repeat", repeat_command(file.run(), file.environment(row), row, series.rows.size())},
+      {"repeat", make_repeat_command(file.run(), file.environment(row), row, series.rows.size())},
       {"median", if_ok(ok, series.median)},
       {"low", if_ok(ok && series.has_interval, series.interval.low)},
       {"high", if_ok(ok && series.has_interval, series.interval.high)},
@@ -163,7 +163,7 @@ std::vector<Field> make_fields(const Results& results, const Series& series,
 
 }  // namespace
 
-json rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet) {
+json make_rows_part(const Results& results, const SeriesList& all, const FleetSummary& fleet) {
   // The values of a row that represents a fleet. If the row has no value for a column, the fleet
   // has none either.
   std::map<std::pair<std::size_t, std::string>, const json*> fleet_values;
@@ -198,7 +198,7 @@ std::map<std::string, std::size_t> count_rows(const SeriesList& all, const Fleet
   return counts;
 }
 
-json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines) {
+json make_speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines) {
   json list = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!has_time(all[i]) && !rate_alone(all[i])) continue;
@@ -223,8 +223,8 @@ json speedups_part(const SeriesList& all, const std::vector<Baseline>& baselines
                       {"projection", match->projection ? 1 : 0},
                       {"not_given", match->not_given.empty() ? 0 : 1},
                       {"system", match->system},
-                      {"value_text", match->unit == "s" ? human_seconds(match->value)
-                                                        : human_rate(match->unit, match->value)},
+                      {"value_text", match->unit == "s" ? format_seconds(match->value)
+                                                        : format_rate(match->unit, match->value)},
                       {"citation", match->citation},
                       {"note", match->note}});
     }

@@ -29,7 +29,7 @@ std::string times(double ratio) {
 }
 
 Write in_unit(const char* unit) {
-  return [unit](double value) { return human(value, unit); };
+  return [unit](double value) { return format_with_unit(value, unit); };
 }
 
 Write in_format(const char* format) {
@@ -47,8 +47,8 @@ std::map<std::pair<std::string, std::string>, Write> list_writes() {
         writes.emplace(std::pair(part, name), write);
   };
   add("rows collectives scaling convergence nodes comparison",
-      "median low high p95 p99 seconds alpha fleet_median", human_seconds);
-  add("history", "value low high base_s new_s level_s", human_seconds);
+      "median low high p95 p99 seconds alpha fleet_median", format_seconds);
+  add("history", "value low high base_s new_s level_s", format_seconds);
   add("history", "ratio interval",
       [](double ratio) { return ratio > 0 ? times(1 / ratio) : std::string("–"); });
   add("speedups precision scaling nodes acceptance comparison model",
@@ -58,12 +58,12 @@ std::map<std::pair<std::string, std::string>, Write> list_writes() {
   add("rows roofline collectives scaling comparison fleet",
       "fraction error_over_bound efficiency worst held_out minimum_detectable listed_above",
       [](double part) { return fmt::format("{:.1f} %", 100 * part); });
-  add("rows precision", "max_error error", human_error);
+  add("rows precision", "max_error error", format_error);
   add("rows roofline collectives", "busbw bytes_per_s bandwidth", in_unit("B/s"));
   add("rows roofline", "flops_per_s rate", in_unit("FLOP/s"));
   add("rows", "images_per_s", in_unit("/s"));
   add("rows", "energy", in_unit("J"));
-  add("head collectives", "memory_bytes bytes", size_text);
+  add("head collectives", "memory_bytes bytes", format_size);
   add("collectives", "beta", in_format("{:.2e} s/B"));
   add("collectives convergence", "r_squared accuracy correlation iou", in_format("{:.4f}"));
   add("convergence roofline comparison history evidence", "epochs intensity p minutes", plain);

@@ -85,6 +85,6 @@ ScalingDocument predict_scaling(const ScalingInput& input, const std::string& co
 /// The document as tables, for people.
 std::string render_scaling(const ScalingDocument& document, bool markdown);
 /// The points of all curves as CSV (RFC 4180), with all digits.
-std::string scaling_csv(const ScalingDocument& document);
+std::string render_scaling_csv(const ScalingDocument& document);
 
 }  // namespace assay::scaling

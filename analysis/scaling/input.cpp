@@ -239,7 +239,7 @@ class InputReader {
     const std::filesystem::path file = folder / (list + ".json");
     if (!std::filesystem::is_regular_file(file))
       throw InputError(where("/gradients/list") + ": " +
-                       explain_unknown_name("list of collectives", list, json_names(folder)));
+                       explain_unknown_name("list of collectives", list, list_json_names(folder)));
     const json problems = read_checked(file, "problems");
     std::vector<std::int64_t> tensors;
     for (const json& problem : problems["problems"]) {
@@ -405,7 +405,7 @@ std::filesystem::path find_scale_input(const std::string& name) {
   const std::filesystem::path file = inputs_folder() / (name + ".json");
   if (std::filesystem::is_regular_file(file)) return file;
   throw InputError(
-      explain_unknown_name("input of the scaling model", name, json_names(inputs_folder())) +
+      explain_unknown_name("input of the scaling model", name, list_json_names(inputs_folder())) +
       " It is a JSON file, or the name of a file in " + inputs_folder().string() + ".");
 }
 

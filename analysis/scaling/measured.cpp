@@ -40,7 +40,7 @@ std::vector<const Series*> find_curve(const SeriesList& all, const std::string& 
         wanted.in(series.first().id))
       curve.push_back(&series);
   const auto settings = [](const Series& series) {
-    return series.environment + " " + parameters_but(series, {"problem", "bytes"});
+    return series.environment + " " + list_parameters_but(series, {"problem", "bytes"});
   };
   for (const Series* series : curve)
     if (settings(*series) != settings(*curve.front()))

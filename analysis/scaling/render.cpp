@@ -14,13 +14,13 @@ namespace {
 
 std::string value_text(const json& value, const std::string& unit) {
   if (value.is_string()) return value;
-  if (unit == "s") return human_seconds(value);
-  if (unit == "B/s") return human(value, unit);
+  if (unit == "s") return format_seconds(value);
+  if (unit == "B/s") return format_with_unit(value, unit);
   return (value.is_number_integer() ? value.dump() : fmt::format("{:.4g}", value.get<double>())) +
          (unit.empty() ? "" : " " + unit);
 }
 
-std::string optional_text(const std::optional<double>& value, const std::string& unit) {
+std::string format_optional(const std::optional<double>& value, const std::string& unit) {
   return value ? value_text(*value, unit) : "-";
 }
 
@@ -28,7 +28,7 @@ std::string percent(const std::optional<double>& part) {
   return part ? fmt::format("{:.1f} %", 100 * *part) : "-";
 }
 
-std::string source_text(const Source& input) {
+std::string describe_source(const Source& input) {
   std::string text = input.source;
   if (input.rows.size() == 1) text += ", " + input.rows.front();
   if (input.rows.size() > 1)
@@ -58,9 +58,9 @@ void add_curves(Page& page, const ScalingDocument& document) {
         else
           line.cells.insert(
               line.cells.end(),
-              {human_seconds(*point.step_s), fmt::format("{:.5g}", *point.images_per_s),
-               percent(point.efficiency), human_seconds(*point.communication_s),
-               human_seconds(*point.exposed_s)});
+              {format_seconds(*point.step_s), fmt::format("{:.5g}", *point.images_per_s),
+               percent(point.efficiency), format_seconds(*point.communication_s),
+               format_seconds(*point.exposed_s)});
         table.lines.push_back(std::move(line));
       }
     page.part(table);
@@ -80,8 +80,8 @@ void add_ways(Page& page, const ScalingDocument& document) {
       line.note = "unsupported: " + point.reason;
     else
       line.cells.insert(line.cells.end(),
-                        {human_seconds(*point.step_s), fmt::format("{:.5g}", *point.images_per_s),
-                         percent(point.efficiency), human_seconds(*point.communication_s)});
+                        {format_seconds(*point.step_s), fmt::format("{:.5g}", *point.images_per_s),
+                         percent(point.efficiency), format_seconds(*point.communication_s)});
     table.lines.push_back(std::move(line));
   }
   page.part(table);
@@ -93,7 +93,7 @@ void add_control(Page& page, const std::vector<ControlPoint>& points) {
   for (const ControlPoint& point : points)
     table.lines.push_back(
         {{point.way, std::to_string(point.ranks), fmt::format("{:.0f}", point.messages),
-          human_seconds(point.seconds), percent(point.efficiency)}});
+          format_seconds(point.seconds), percent(point.efficiency)}});
   page.part(table);
 }
 
@@ -106,8 +106,8 @@ void add_staging(Page& page, const std::vector<StagingPoint>& points) {
       line.note = "unsupported: " + point.reason;
     else
       line.cells.insert(line.cells.end(),
-                        {human_seconds(*point.seconds), human(*point.node_bytes, "B"),
-                         human(*point.bytes_per_s, "B/s")});
+                        {format_seconds(*point.seconds), format_with_unit(*point.node_bytes, "B"),
+                         format_with_unit(*point.bytes_per_s, "B/s")});
     table.lines.push_back(std::move(line));
   }
   page.part(table);
@@ -121,7 +121,7 @@ void add_published_points(Page& page, const std::vector<ComparedPoint>& points, 
     const auto text = [&](const std::optional<double>& value) {
       return published.quantity == "efficiency"
                  ? percent(value)
-                 : optional_text(value, published.quantity == "step_s" ? "s" : "");
+                 : format_optional(value, published.quantity == "step_s" ? "s" : "");
     };
     table.lines.push_back(
         {{fmt::format("{} ranks, {}: {}", published.ranks, published.algorithm, published.quantity),
@@ -142,7 +142,7 @@ std::string render_scaling(const ScalingDocument& document, bool markdown) {
   Table inputs{{{document.name}, {"value", true}, {"kind"}, {"source"}}};
   for (const Source& input : document.inputs)
     inputs.lines.push_back({{input.name, value_text(input.value, input.unit), input.kind,
-                             sources.footnote(source_text(input))}});
+                             sources.footnote(describe_source(input))}});
   page.part(inputs);
   add_curves(page, document);
   if (!document.ways.empty()) add_ways(page, document);
@@ -163,7 +163,7 @@ std::string render_scaling(const ScalingDocument& document, bool markdown) {
   return page.text();
 }
 
-std::string scaling_csv(const ScalingDocument& document) {
+std::string render_scaling_csv(const ScalingDocument& document) {
   const json object = document;
   std::vector<json> records;
   for (const json& curve : object["curves"])

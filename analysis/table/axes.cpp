@@ -11,7 +11,7 @@ namespace {
 
 bool repeats_the_problem(const SeriesList& all, const std::string& name) {
   return all.size() > 1 && std::ranges::all_of(all, [&](const Series& series) {
-           const std::string text = axis_text(series, name);
+           const std::string text = format_axis(series, name);
            return text.empty() || text == series.problem() ||
                   text == series.first().problem.descriptor;
          });
@@ -31,11 +31,11 @@ Texts Axes::lines() const {
   return lines;
 }
 
-std::string axis_text(const Series& series, const std::string& name) {
+std::string format_axis(const Series& series, const std::string& name) {
   return name == "algorithm" ? series.algorithm() : series.parameter(name);
 }
 
-Texts parameter_names(const SeriesList& all) {
+Texts list_parameter_names(const SeriesList& all) {
   std::set<std::string> known;
   for (const Series& series : all)
     for (const auto& [name, value] : series.first().parameters) known.insert(name);
@@ -49,12 +49,12 @@ Texts parameter_names(const SeriesList& all) {
 
 void add_axes(Table& table, const SeriesList& rows, const Texts& axes) {
   for (const std::string& axis : axes)
-    table.add({axis}, [&](std::size_t i) { return axis_text(rows[i], axis); });
+    table.add({axis}, [&](std::size_t i) { return format_axis(rows[i], axis); });
 }
 
 Axes find_axes(const SeriesList& all, const std::string& by,
                const std::set<std::string>& constant_names) {
-  const Texts names = parameter_names(all);
+  const Texts names = list_parameter_names(all);
   if (!by.empty() && !has(names, by)) {
     Texts known = names;
     known.emplace_back("system");  // select_series() makes it a parameter on request
@@ -65,7 +65,7 @@ Axes find_axes(const SeriesList& all, const std::string& by,
     if (name == by || constant_names.contains(name)) continue;
     std::map<std::string, std::set<std::string>> texts;  // by benchmark; "" if a row lacks it
     for (const Series& series : all)
-      texts[series.first().benchmark].insert(axis_text(series, name));
+      texts[series.first().benchmark].insert(format_axis(series, name));
     if (!std::ranges::all_of(texts, [](const auto& entry) { return entry.second.size() == 1; })) {
       if (!repeats_the_problem(all, name)) axes.shown.push_back(name);
       continue;
@@ -84,7 +84,7 @@ Axes find_axes(const SeriesList& all, const std::string& by,
 
 void choose(Axes& axes, const SeriesList& all, const std::string& by, const Texts& columns) {
   if (columns.empty()) return;
-  Texts names = parameter_names(all);
+  Texts names = list_parameter_names(all);
   std::erase(names, by);
   if (columns == Texts{"all"}) {
     axes = {names};

@@ -25,7 +25,7 @@ struct Axes {
 };
 
 /// The text of a parameter in a table; for "algorithm", the one that ran.
-std::string axis_text(const Series& series, const std::string& name);
+std::string format_axis(const Series& series, const std::string& name);
 
 /// Adds a column for each of these parameters; the lines of the table are those of the series.
 void add_axes(Table& table, const SeriesList& rows, const Texts& axes);
@@ -38,7 +38,7 @@ Axes find_axes(const SeriesList& all, const std::string& by,
                const std::set<std::string>& constant_names = {});
 
 /// All parameters of the rows, in the same order.
-Texts parameter_names(const SeriesList& all);
+Texts list_parameter_names(const SeriesList& all);
 
 /// Applies --columns: {} changes nothing, {"all"} shows every parameter, other lists show the named
 /// parameters.

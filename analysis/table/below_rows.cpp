@@ -65,11 +65,11 @@ bool add_totals(Page& page, const Results& results, const SeriesList& all, bool 
   for (std::size_t i = 0; i < totals.size(); ++i)
     if (!totals[i].why.empty()) table.lines[i].note = "withheld: " + totals[i].why;
   table.add({"time", true},
-            [&](std::size_t i) { return human_seconds(totals[i].seconds) + totals[i].mark; });
+            [&](std::size_t i) { return format_seconds(totals[i].seconds) + totals[i].mark; });
   table.add({"rate", true}, [&](std::size_t i) {
     const Total& total = totals[i];
     return total.flops > 0 && total.seconds > 0
-               ? human(total.flops / total.seconds, "FLOP/s") + total.mark
+               ? format_with_unit(total.flops / total.seconds, "FLOP/s") + total.mark
                : "-";
   });
   page.blank();
@@ -140,10 +140,10 @@ void add_curves(Page& page, const Results& results, const SeriesList& all) {
   };
   // From the sizes, a latency below zero cannot be distinguished from none.
   add("alpha", [](const AlphaBeta& fit, const std::string& mark) {
-    return fit.alpha > 0 ? human_seconds(fit.alpha) + mark : "none seen";
+    return fit.alpha > 0 ? format_seconds(fit.alpha) + mark : "none seen";
   });
   add("1/beta", [](const AlphaBeta& fit, const std::string& mark) {
-    return fit.beta > 0 ? human(1 / fit.beta, "B/s") + mark : "-";
+    return fit.beta > 0 ? format_with_unit(1 / fit.beta, "B/s") + mark : "-";
   });
   table.add({"R2", true}, [&](std::size_t i) {
     return curves[i].fit ? fmt::format("{:.4f}", curves[i].fit->r_squared) : "-";
@@ -152,7 +152,7 @@ void add_curves(Page& page, const Results& results, const SeriesList& all) {
     return fit.held_out ? fmt::format("{:.1f} %", 100 * *fit.held_out) : "-";
   });
   table.columns.back().spare = 1;
-  table.add({"least time", true}, [&](std::size_t i) { return least_text(curves[i]); });
+  table.add({"least time", true}, [&](std::size_t i) { return format_least(curves[i]); });
   page.blank();
   page.table(table, curves_legend(curves).lines());
 }
@@ -165,7 +165,7 @@ void add_scaling(Page& page, const Results& results, const SeriesList& all) {
   };
   std::vector<Entry> entries;
   SeriesList rows;
-  for (const std::vector<ScalingCurve>& curves : scaling_curves(results, all))
+  for (const std::vector<ScalingCurve>& curves : make_scaling_curves(results, all))
     for (const ScalingCurve& curve : curves)
       for (const ScalingPoint& point : curve.points) {
         if (curve.over != "ranks") continue;
@@ -179,7 +179,7 @@ void add_scaling(Page& page, const Results& results, const SeriesList& all) {
   add_origin(table, results, rows);
   table.add({"problem"}, [&](std::size_t i) { return rows[i].problem(); });
   add_axes(table, rows, find_axes(rows, "").shown);
-  table.add({"time", true}, [&](std::size_t i) { return value_cell(rows[i]); });
+  table.add({"time", true}, [&](std::size_t i) { return format_value_cell(rows[i]); });
   table.add({"speedup", true}, [&](std::size_t i) {
     return fmt::format("{:.2f}{}", entries[i].point.speedup, entries[i].mark);
   });

@@ -33,8 +33,9 @@ std::string some(const std::set<std::string>& works) {
 
 /// The line that says so; "" if a problem of `mine` is among `known`, or if there is nothing to
 /// compare.
-std::string nothing_common(const Problems& mine, const std::string& system,
-                           const std::set<std::string>& its, const std::set<std::string>& known) {
+std::string explain_nothing_common(const Problems& mine, const std::string& system,
+                                   const std::set<std::string>& its,
+                                   const std::set<std::string>& known) {
   if (mine.own.empty() || std::ranges::any_of(mine.known, [&](const std::string& name) {
         return known.contains(name);
       }))
@@ -50,19 +51,19 @@ std::string benchmark_and_problem(const Row& row) {
   return row.benchmark + " " + row.problem.descriptor;
 }
 
-std::string nothing_common(const SeriesList& all, const std::vector<Baseline>& baselines) {
+std::string explain_nothing_common(const SeriesList& all, const std::vector<Baseline>& baselines) {
   Problems mine;
   for (const Series& series : all) mine.add(series.first());
   std::string text;
   for (const Baseline& baseline : baselines) {
     std::set<std::string> its;
     for (const Row& row : baseline.rows()) its.insert(benchmark_and_problem(row));
-    text += nothing_common(mine, baseline.system(), its, its);
+    text += explain_nothing_common(mine, baseline.system(), its, its);
   }
   return text;
 }
 
-std::string nothing_common_by_system(const Results& results, const SeriesList& all) {
+std::string explain_nothing_common_by_system(const Results& results, const SeriesList& all) {
   std::vector<Problems> problems(results.size());
   Texts systems(results.size());
   for (const Series& series : all) {
@@ -82,7 +83,7 @@ std::string nothing_common_by_system(const Results& results, const SeriesList& a
       others.own.insert(problems[other].own.begin(), problems[other].own.end());
       others.known.insert(problems[other].known.begin(), problems[other].known.end());
     }
-    text += nothing_common(others, systems[i], problems[i].own, problems[i].known);
+    text += explain_nothing_common(others, systems[i], problems[i].own, problems[i].known);
   }
   return text;
 }
@@ -125,8 +126,8 @@ std::string mark_published(const RowBaseline& match) {
   return match.projection ? "‡" : match.published ? "*" : "";
 }
 
-std::string ratio_marks(const Series& series, const RowBaseline& match, const std::string& name,
-                        Legend& legend) {
+std::string format_ratio_marks(const Series& series, const RowBaseline& match,
+                               const std::string& name, Legend& legend) {
   std::string marks = worse_mark(choose_mark(series), choose_mark(match.shared, match.throttled));
   if (!match.not_given.empty()) {
     marks += "?";
@@ -139,15 +140,15 @@ std::string ratio_marks(const Series& series, const RowBaseline& match, const st
   legend.add(fmt::format(
       "{} {}: the source prints {}, which does not follow from the rounded {} and {} that it "
       "prints: its ratio is kept.",
-      printed_mark, series.first().id, match.ratio_printed, human_quantity(make_quantity(series)),
-      human_quantity(make_quantity(match))));
+      printed_mark, series.first().id, match.ratio_printed, format_quantity(make_quantity(series)),
+      format_quantity(make_quantity(match))));
   return marks + printed_mark;
 }
 
-std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
-                       const Quantity& under) {
+std::string format_ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
+                              const Quantity& under) {
   if (!absolutes) return ratio;
-  return fmt::format("{} ({} / {})", ratio, human_quantity(over), human_quantity(under));
+  return fmt::format("{} ({} / {})", ratio, format_quantity(over), format_quantity(under));
 }
 
 void explain_projection(const std::string& system, const Row& row, Legend& legend) {

@@ -35,11 +35,11 @@ inline constexpr const char* printed_mark = "\u2020";
 /// The marks of a ratio: the more severe mark of its two sides; "?" if the other side does not
 /// specify the work completely; "†" if its source prints another ratio. The legend explains the
 /// last two. `name`: the other system.
-std::string ratio_marks(const Series& series, const RowBaseline& match, const std::string& name,
-                        Legend& legend);
+std::string format_ratio_marks(const Series& series, const RowBaseline& match,
+                               const std::string& name, Legend& legend);
 /// "2.50"; with both absolute values "2.50 (5.00 s / 2.00 s)".
-std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
-                       const Quantity& under);
+std::string format_ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
+                              const Quantity& under);
 /// Explains the mark of a projection, if the row, or the number with which it is compared, is one.
 void explain_projection(const std::string& system, const Row& row, Legend& legend);
 void explain_projection(const std::string& system, const RowBaseline& match, Legend& legend);
@@ -48,9 +48,9 @@ void explain_projection(const std::string& system, const RowBaseline& match, Leg
 std::string benchmark_and_problem(const Row& row);
 /// "No problem is common with B: …" if the rows and a baseline have no problem in common; "" if
 /// they have one, or if there is no row.
-std::string nothing_common(const SeriesList& all, const std::vector<Baseline>& baselines);
+std::string explain_nothing_common(const SeriesList& all, const std::vector<Baseline>& baselines);
 /// The same for results that are shown beside each other as systems (a parameter "system" of the
 /// rows): a line for each that has no problem in common with any other.
-std::string nothing_common_by_system(const Results& results, const SeriesList& all);
+std::string explain_nothing_common_by_system(const Results& results, const SeriesList& all);
 
 }  // namespace assay

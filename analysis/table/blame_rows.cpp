@@ -30,18 +30,18 @@ std::vector<BlameRow> rows_with_blame(const Results& results, const TableOptions
 
 }  // namespace
 
-std::string blame_text(const Results& results, const TableOptions& options) {
+std::string render_blame(const Results& results, const TableOptions& options) {
   const std::vector<BlameRow> blamed = rows_with_blame(results, options);
   std::vector<const Row*> rows;
   for (const BlameRow& item : blamed) rows.push_back(&item.row);
   Page page(options.markdown, options.latex);
-  page.table(blame_table(rows),
+  page.table(make_blame_table(rows),
              {"cost: part of the time that the others waited for it; of a link the most that it "
               "can have cost (docs/links.md)."});
   return page.text();
 }
 
-RecordList blame_records(const Results& results, const TableOptions& options) {
+RecordList make_blame_records(const Results& results, const TableOptions& options) {
   constexpr std::pair<const char*, double Blame::Rank::*> measured[] = {
       {"cost_s", &Blame::Rank::cost_s},       {"low_s", &Blame::Rank::low_s},
       {"high_s", &Blame::Rank::high_s},       {"input_s", &Blame::Rank::input_s},

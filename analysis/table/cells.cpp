@@ -19,9 +19,9 @@ bool has_number(const Series& series) { return !make_quantity(series).unit.empty
 
 std::string find_status(const Series& series) { return has_number(series) ? "ok" : series.status; }
 
-std::string human_quantity(const Quantity& quantity) {
-  if (quantity.unit == "s") return human_seconds(quantity.value);
-  return human_rate(quantity.unit, quantity.value);
+std::string format_quantity(const Quantity& quantity) {
+  if (quantity.unit == "s") return format_seconds(quantity.value);
+  return format_rate(quantity.unit, quantity.value);
 }
 
 std::string mark_published(const Row& row) {
@@ -36,9 +36,9 @@ std::string marks(const Series& series) {
 
 }  // namespace
 
-Cell value_cell(const Series& series) {
+Cell format_value_cell(const Series& series) {
   const Quantity quantity = make_quantity(series);
-  return {human_quantity(quantity) + marks(series), quantity.value};
+  return {format_quantity(quantity) + marks(series), quantity.value};
 }
 
 std::optional<double> largest_error(const Series& series) {
@@ -49,9 +49,9 @@ std::optional<double> largest_error(const Series& series) {
   return largest;
 }
 
-Cell error_cell(const Series& series) {
+Cell format_error_cell(const Series& series) {
   const std::optional<double> largest = largest_error(series);
-  if (largest) return {human_error(*largest), largest};
+  if (largest) return {format_error(*largest), largest};
   return series.published ? "published" : "-";
 }
 
@@ -106,24 +106,24 @@ std::optional<double> main_rate(const Series& series) {
   return rate ? std::optional(rate->value) : std::nullopt;
 }
 
-Cell rate_cell(const Series& series, Legend& legend) {
+Cell format_rate_cell(const Series& series, Legend& legend) {
   const std::optional<MainRate> rate = find_main_rate(series);
   if (!rate) return "-";
   if (const auto note = rate_notes.find(rate->name); note != rate_notes.end())
     legend.add(note->second);
-  const std::string label = rate_label(rate->name);
-  return {human_rate(rate->name, rate->value) + (label.empty() ? "" : " " + label) + marks(series),
+  const std::string label = format_rate_label(rate->name);
+  return {format_rate(rate->name, rate->value) + (label.empty() ? "" : " " + label) + marks(series),
           rate->value};
 }
 
-Cell bandwidth_cell(const Series& series, const std::string& name, Legend& legend) {
+Cell format_bandwidth_cell(const Series& series, const std::string& name, Legend& legend) {
   const std::optional<double> rate = find_rate(series, name);
   if (!rate) return "-";
   legend.add(rate_notes.at("busbw"));
-  return {human_rate(name, *rate) + marks(series), rate};
+  return {format_rate(name, *rate) + marks(series), rate};
 }
 
-Cell ceiling_cell(const Series& series, Legend& legend) {
+Cell format_ceiling_cell(const Series& series, Legend& legend) {
   const std::optional<double> fraction = ceiling_fraction(series);
   if (!fraction) return "-";
   std::string bound_by;
@@ -168,7 +168,7 @@ void collect(const Row& row, Ceilings& flops, Ceilings& bytes) {
 
 std::string format_rates(const Ceilings& all, const char* unit) {
   Texts texts;
-  for (const auto& [name, rate] : all) texts.push_back(name + " " + human(rate, unit));
+  for (const auto& [name, rate] : all) texts.push_back(name + " " + format_with_unit(rate, unit));
   return join(texts, ", ");
 }
 
@@ -188,7 +188,7 @@ std::string theoretical(const nlohmann::json& hardware) {
                      known.empty() ? why("flops_per_s")
                                    : fmt::format("{} ({})", format_rates(known, "FLOP/s"),
                                                  read_field(peaks, "basis")),
-                     memory.is_number() ? human(memory, "B/s") : why("bytes_per_s"));
+                     memory.is_number() ? format_with_unit(memory, "B/s") : why("bytes_per_s"));
 }
 
 }  // namespace
@@ -235,7 +235,7 @@ std::string join_shared_properties(const std::vector<const Series*>& rows, const
   };
   add("problem", [](const Series& series) { return series.problem(); });
   for (const std::string& name : varying)
-    add(name, [&](const Series& series) { return axis_text(series, name); });
+    add(name, [&](const Series& series) { return format_axis(series, name); });
   return texts.empty() ? "" : " (" + join(texts, ", ") + ")";
 }
 

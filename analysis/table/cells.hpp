@@ -22,15 +22,15 @@ std::string find_status(const Series& series);
 bool has_number(const Series& series);
 
 /// "1.90 s", "905 images/s".
-std::string human_quantity(const Quantity& quantity);
+std::string format_quantity(const Quantity& quantity);
 /// The same for a series, with the marks of the legend: * published, ! timed on a busy machine, ~
 /// oversubscribed.
-Cell value_cell(const Series& series);
+Cell format_value_cell(const Series& series);
 /// "*" of a published row, "‡" of a projection, which nobody measured.
 std::string mark_published(const Row& row);
 
 /// "1.5e-07", the largest of its launches; "published"; or "-" if nothing was verified.
-Cell error_cell(const Series& series);
+Cell format_error_cell(const Series& series);
 std::optional<double> largest_error(const Series& series);
 inline constexpr const char* error_note = "error: largest error / RMS of the fp64 reference.";
 
@@ -38,15 +38,15 @@ inline constexpr const char* error_note = "error: largest error / RMS of the fp6
 /// (images_per_s); FLOP/s, or B/s if the problem moves more bytes than it executes operations
 /// (STREAM); else the first rate of the row. A published row may have a rate and no time. The
 /// legend gets the meaning of the rate.
-Cell rate_cell(const Series& series, Legend& legend);
+Cell format_rate_cell(const Series& series, Legend& legend);
 std::optional<double> main_rate(const Series& series);
 
 /// algbw or busbw of a collective, in separate columns.
-Cell bandwidth_cell(const Series& series, const std::string& name, Legend& legend);
+Cell format_bandwidth_cell(const Series& series, const std::string& name, Legend& legend);
 
 /// "87 % memory": the fraction of the ceiling, and the resource that limits the row; "-" without a
 /// ceiling.
-Cell ceiling_cell(const Series& series, Legend& legend);
+Cell format_ceiling_cell(const Series& series, Legend& legend);
 /// Adds to the legend, for each machine whose rows have ceilings, the measured ceilings and the
 /// theoretical ones from the vendor's documents.
 void note_ceilings(const Results& results, const SeriesList& all, Legend& legend);

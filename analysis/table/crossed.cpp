@@ -89,7 +89,7 @@ struct CrossedTable {
                                line.why[i]));
         continue;
       }
-      head.add({human_quantity(make_quantity(*match)) + mark_published(*match), match->value});
+      head.add({format_quantity(make_quantity(*match)) + mark_published(*match), match->value});
       if (match->published) legend.cite(column.system, match->citation);
     }
     return head;
@@ -100,13 +100,13 @@ struct CrossedTable {
     const Series& series = *of_row.series;
     const std::string& own = results[series.result].system();
     Line line{{label(series), own}};
-    for (const std::string& axis : axes.shown) line.add(axis_text(series, axis));
+    for (const std::string& axis : axes.shown) line.add(format_axis(series, axis));
     if (!has_number(series)) {
       line.note = series.status + ": " + series.reason;
       return line;
     }
-    line.add(value_cell(series));
-    if (errors) line.add(error_cell(series));
+    line.add(format_value_cell(series));
+    if (errors) line.add(format_error_cell(series));
     legend.add(explain_mark(choose_mark(series)));
     if (series.published) legend.cite(own, series.first().citation);
     for (std::size_t i = 0; i < of_row.matches.size(); ++i) {
@@ -117,10 +117,10 @@ struct CrossedTable {
         continue;
       }
       legend.note(system, match->note, false);
-      const std::string ratio =
-          fmt::format("{:.2f}x{}", 1 / match->speedup, ratio_marks(series, *match, system, legend));
+      const std::string ratio = fmt::format("{:.2f}x{}", 1 / match->speedup,
+                                            format_ratio_marks(series, *match, system, legend));
       const Quantity mine = make_quantity(series), its = make_quantity(*match);
-      line.add({ratio_cell(ratio, options.absolutes && its.unit == mine.unit, mine, its),
+      line.add({format_ratio_cell(ratio, options.absolutes && its.unit == mine.unit, mine, its),
                 1 / match->speedup});
     }
     return line;
@@ -168,7 +168,7 @@ void add_crossed(Page& page, const Results& results, const CrossTable& crossed,
   SeriesList kept;
   for (const CrossedLine& line : crossed.lines) kept.push_back(*line.series);
   // The parameter itself is a column, even if it does not differ.
-  const Texts names = parameter_names(kept);
+  const Texts names = list_parameter_names(kept);
   const bool here = std::ranges::find(names, options.by) != names.end();
   table.axes = find_axes(kept, here ? options.by : "");
   choose(table.axes, kept, options.by, options.columns);
@@ -193,7 +193,7 @@ void add_crossed(Page& page, const Results& results, const CrossTable& crossed,
   Legend& legend = table.legend;
   // Sources print such tables in this direction: as the gain of the newer system, whose values are
   // the columns.
-  legend.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
+  legend.add(format_speedup_header("the column's system", "the row's") + ". " + no_verdict);
   if (table.errors) legend.add(error_note);
   if (crossed.left_out > 0)
     legend.add(fmt::format("{} {} left out: no row of {} with {} has {} problem.",

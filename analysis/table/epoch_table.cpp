@@ -90,7 +90,7 @@ std::string key_without(const Series& series, const std::string& by) {
   Texts without{by};
   if (by == "parallel") without.insert(without.end(), {"batch", "accumulate"});
   return fmt::format("{} {} {} {} {}", series.result, series.environment,
-                     series.first().problem.descriptor, parameters_but(series, without),
+                     series.first().problem.descriptor, list_parameters_but(series, without),
                      by == "parallel" ? samples_of_rank(series) : 0);
 }
 
@@ -104,7 +104,7 @@ Epochs collect_epochs(const SeriesList& all, const std::string& by) {
   Epochs epochs;
   std::map<std::string, std::size_t> places;
   for (const Series& series : all) {
-    const std::string value = axis_text(series, by);
+    const std::string value = format_axis(series, by);
     if (std::ranges::find(epochs.values, value) == epochs.values.end())
       epochs.values.push_back(value);
     // A training that differs from another one in nothing else begins a new group, so that none is
@@ -197,7 +197,7 @@ void add_below(const std::vector<EpochLine>& lines, const std::string& by, const
 
 }  // namespace
 
-std::string epoch_table(const Results& results, const TableOptions& options) {
+std::string render_epoch_table(const Results& results, const TableOptions& options) {
   const SeriesList all = list_trainings(results, options);
   const std::string by = options.by.empty() ? "precision" : options.by;
   Axes axes = find_axes(all, by);
@@ -229,7 +229,7 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
                   "one.",
                   join(scores, ", ")));
   if (below)
-    legend.add(speedup_header("x", epochs.values.front()) +
+    legend.add(format_speedup_header("x", epochs.values.front()) +
                ", of as many samples of a rank in a step.");
   if (std::ranges::any_of(all, [](const Series& series) { return series.rows.size() > 1; }))
     legend.add("Several launches: the median of all, where all have reached the epoch.");
@@ -237,7 +237,7 @@ std::string epoch_table(const Results& results, const TableOptions& options) {
   return page.text();
 }
 
-RecordList epoch_records(const Results& results, const TableOptions& options) {
+RecordList make_epoch_records(const Results& results, const TableOptions& options) {
   std::vector<nlohmann::json> records;
   for (const Series& series : list_trainings(results, options))
     for (const Row& row : series.rows)

@@ -156,7 +156,7 @@ Texts find_shared_properties(const SeriesList& rows) {
   if (launches > 1 &&
       std::ranges::all_of(rows, [&](auto& series) { return series.rows.size() == launches; }))
     texts.push_back(fmt::format("launches {}", launches));
-  if (const std::string list = common_list(rows); !list.empty())
+  if (const std::string list = format_common_list(rows); !list.empty())
     texts.push_back("problems of " + list);
   return texts;
 }

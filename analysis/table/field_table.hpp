@@ -43,7 +43,7 @@ std::vector<Field> list_fields(const FieldSource& source);
 std::vector<Field> fields_of_case(const Results& results, const SeriesList& all, const Axes& axes);
 
 /// The problem list to which all problems belong ("deepbench-train"), else "".
-std::string common_list(const SeriesList& all);
+std::string format_common_list(const SeriesList& all);
 /// A key that distinguishes a series from all others of the results.
 std::string make_key(const Series& series);
 

@@ -26,10 +26,10 @@ std::optional<std::int64_t> wrong_elements(const Series& series) {
   return most;
 }
 
-Cell interval_cell(const Series& series, bool tell_range, Legend& legend) {
+Cell format_interval_cell(const Series& series, bool tell_range, Legend& legend) {
   if (series.has_interval)
     return (series.is_range && tell_range ? "range " : "") +
-           human_range(series.interval.low, series.interval.high);
+           format_seconds_range(series.interval.low, series.interval.high);
   if (!series.published)
     legend.add(
         fmt::format("No interval (-): fewer than {} effective samples (autocorrelation counted).",
@@ -37,13 +37,13 @@ Cell interval_cell(const Series& series, bool tell_range, Legend& legend) {
   return "-";
 }
 
-Cell energy_cell(const Series& series, Legend& legend) {
+Cell format_energy_cell(const Series& series, Legend& legend) {
   if (const std::optional<double> joules = compute_energy(series)) {
     legend.add(
         fmt::format("energy: joules per run of {} (of the whole domain, so idle power and other "
                     "work are included).",
                     energy_domains(series)));
-    return {human(*joules, "J") + choose_mark(series), *joules};
+    return {format_with_unit(*joules, "J") + choose_mark(series), *joules};
   }
   std::string reason = "its launches measured the energy of different domains";
   for (const Row& row : series.rows)
@@ -64,19 +64,19 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
     fields.push_back({{title, true, key, spare, true}, shown, cell});
   };
   add("time", "time", true, 0,
-      [](auto& series, auto&) { return series.status == "ok" ? value_cell(series) : "-"; });
+      [](auto& series, auto&) { return series.status == "ok" ? format_value_cell(series) : "-"; });
   add("interval", ranges_alone ? "range" : "95 % interval", true, 2,
       [ranges_alone](auto& series, auto& legend) {
-        return interval_cell(series, !ranges_alone, legend);
+        return format_interval_cell(series, !ranges_alone, legend);
       });
   const bool bandwidths = !all.empty() && std::ranges::all_of(all, [](auto& series) {
     return find_rate(series, "busbw") || !has_number(series);
   });
   // Some published rows have no other number.
-  add("rate", "rate", !bandwidths, std::ranges::any_of(all, rate_alone) ? 0 : 1, rate_cell);
+  add("rate", "rate", !bandwidths, std::ranges::any_of(all, rate_alone) ? 0 : 1, format_rate_cell);
   for (const char* name : {"algbw", "busbw"})
     add(name, name, bandwidths, 0,
-        [name](auto& series, auto& legend) { return bandwidth_cell(series, name, legend); });
+        [name](auto& series, auto& legend) { return format_bandwidth_cell(series, name, legend); });
   const auto trainings = std::make_shared<Trainings>(source.results);
   add("convergence", "convergence", true, 0, [trainings](auto& series, auto& legend) -> Cell {
     const std::string text = trainings->text(series);
@@ -84,12 +84,12 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
     legend.add(convergence_note);
     return text;
   });
-  add("ceiling", "of ceiling", true, spared_first, ceiling_cell);
+  add("ceiling", "of ceiling", true, spared_first, format_ceiling_cell);
   add("error", "error", true, 5, [](auto& series, auto& legend) {
     if (largest_error(series)) legend.add(error_note);
-    return error_cell(series);
+    return format_error_cell(series);
   });
-  add("energy", "energy", false, 0, energy_cell);
+  add("energy", "energy", false, 0, format_energy_cell);
   // Metrics of the first launch: launches of a case have equal metrics, except for rounding.
   std::set<std::string> metrics;
   for (const Series& series : all)
@@ -98,7 +98,7 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
     add(name, name, true, 7, [name](auto& series, auto&) -> Cell {
       const auto metric = series.first().metrics.find(name);
       if (metric == series.first().metrics.end()) return "-";
-      return {human_metric(metric->second), metric->second.value};
+      return {format_metric(metric->second), metric->second.value};
     });
 }
 
@@ -134,7 +134,7 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
     add(name, name, 3, [matches, name](auto& series, auto& legend) -> Cell {
       const Match& match = cite_match(*matches, name, series, legend);
       if (!match) return "-";
-      return {human_quantity(make_quantity(*match)) + mark_published(*match) +
+      return {format_quantity(make_quantity(*match)) + mark_published(*match) +
                   choose_mark(match->shared, match->throttled),
               match->value};
     });
@@ -151,11 +151,11 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
           const Match& match = cite_match(*matches, name, series, legend);
           if (!match) return "-";
           const Quantity mine = make_quantity(series), theirs = make_quantity(*match);
-          const std::string ratio =
-              fmt::format("{:.3g}{}", match->speedup, ratio_marks(series, *match, name, legend));
-          legend.add(speedup_header("this", name) + ".");
+          const std::string ratio = fmt::format("{:.3g}{}", match->speedup,
+                                                format_ratio_marks(series, *match, name, legend));
+          legend.add(format_speedup_header("this", name) + ".");
           const bool both = absolutes && mine.unit == "s" && theirs.unit == "s";
-          return {ratio_cell(ratio, both, theirs, mine), match->speedup};
+          return {format_ratio_cell(ratio, both, theirs, mine), match->speedup};
         });
   }
 }
@@ -166,7 +166,7 @@ std::string make_key(const Series& series) {
   return fmt::format("{} {} {}", series.result, series.environment, series.first().id);
 }
 
-std::string common_list(const SeriesList& all) {
+std::string format_common_list(const SeriesList& all) {
   std::set<std::string> lists, problems;
   for (const Series& series : all) {
     const std::string problem = series.problem();
@@ -180,7 +180,7 @@ std::string common_list(const SeriesList& all) {
 
 std::vector<Field> fields_of_case(const Results& results, const SeriesList& all, const Axes& axes) {
   std::vector<Field> fields;
-  const std::size_t list = common_list(all).size();
+  const std::size_t list = format_common_list(all).size();
   const auto add = [&](const std::string& key, bool shown, auto cell) {
     fields.push_back(
         {{key, false, key}, shown, [cell](auto& series, auto&) -> Cell { return cell(series); }});
@@ -191,17 +191,17 @@ std::vector<Field> fields_of_case(const Results& results, const SeriesList& all,
   // The command is long, so it is shown only on request.
   add("repeat", false, [&results](const Series& series) {
     const NamedResult& result = results[series.result];
-    return repeat_command(result.run(), result.environment(series.first()), series.first(),
-                          series.rows.size());
+    return make_repeat_command(result.run(), result.environment(series.first()), series.first(),
+                               series.rows.size());
   });
   fields.back().whole = true;
   add("benchmark", several_benchmarks(all),
       [](const Series& series) { return series.first().benchmark; });
   add("problem", true,
       [list](const Series& series) { return series.problem().substr(list == 0 ? 0 : list + 1); });
-  for (const std::string& name : parameter_names(all))
+  for (const std::string& name : list_parameter_names(all))
     add(name, std::ranges::find(axes.shown, name) != axes.shown.end(),
-        [name](const Series& series) { return axis_text(series, name); });
+        [name](const Series& series) { return format_axis(series, name); });
   add("environment", ids_repeat(all),
       [](const Series& series) { return std::to_string(series.first().environment); });
   add("launches",

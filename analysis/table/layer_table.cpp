@@ -61,7 +61,7 @@ Table make_table(std::vector<LayerGroup> groups, bool single, double sum, const 
   const auto bounded = [](const LayerGroup& group) {
     return group.has_ceiling && group.seconds > 0;
   };
-  add("time", true, [&](const LayerGroup& group) { return human_seconds(group.seconds) + mark; });
+  add("time", true, [&](const LayerGroup& group) { return format_seconds(group.seconds) + mark; });
   add(
       "share", true,
       [&](const LayerGroup& group) { return sum > 0 ? percent(group.seconds / sum) : "-"; }, 1);
@@ -69,9 +69,9 @@ Table make_table(std::vector<LayerGroup> groups, bool single, double sum, const 
       "rate", true,
       [&](const LayerGroup& group) {
         if (group.seconds > 0 && group.flops > 0)
-          return human(group.flops / group.seconds, "FLOP/s") + mark;
+          return format_with_unit(group.flops / group.seconds, "FLOP/s") + mark;
         return group.seconds > 0 && group.bytes > 0
-                   ? human(group.bytes / group.seconds, "B/s") + mark
+                   ? format_with_unit(group.bytes / group.seconds, "B/s") + mark
                    : "-";
       },
       2);
@@ -118,8 +118,8 @@ Texts make_notes(const Row& row, const RowLayersSum& sum, const std::string& mar
                   "in separate runs after the timed ones (a GPU's by its own clock, without the "
                   "host's time); the rest of a run is input, communication that is not hidden, and "
                   "what a GPU waits for its host.",
-                  human_seconds(sum.seconds), mark, percent(sum.seconds / row.median()),
-                  human_seconds(row.median()), mark)};
+                  format_seconds(sum.seconds), mark, percent(sum.seconds / row.median()),
+                  format_seconds(row.median()), mark)};
   if (!sum.agrees)
     lines.push_back(
         fmt::format("The sum of the layers differs from the median run by more than {:.0f} % "
@@ -161,13 +161,13 @@ void add_layers(Page& page, const ChosenRow& chosen) {
 
 }  // namespace
 
-std::string layer_table(const Results& results, const TableOptions& options) {
+std::string render_layer_table(const Results& results, const TableOptions& options) {
   Page page(options.markdown, options.latex);
   for (const ChosenRow& chosen : choose_rows(results, options)) add_layers(page, chosen);
   return page.text();
 }
 
-RecordList layer_records(const Results& results, const TableOptions& options) {
+RecordList make_layer_records(const Results& results, const TableOptions& options) {
   std::vector<nlohmann::json> records;
   for (const auto& [result, row] : choose_rows(results, options))
     for (const RowLayer& layer : row.layers) {

@@ -19,7 +19,7 @@ std::vector<Matrix> choose_matrices(const Results& results, const TableOptions& 
 
 }  // namespace
 
-std::string matrix_text(const Results& results, const TableOptions& options) {
+std::string render_matrix(const Results& results, const TableOptions& options) {
   Page page(options.markdown, options.latex);
   for (const Matrix& matrix : choose_matrices(results, options)) {
     page.title(matrix.title);
@@ -28,7 +28,7 @@ std::string matrix_text(const Results& results, const TableOptions& options) {
   return page.text();
 }
 
-RecordList matrix_records(const Results& results, const TableOptions& options) {
+RecordList make_matrix_records(const Results& results, const TableOptions& options) {
   RecordList list{{"matrix", "line", "column", "value"}, {}};
   for (const auto& [title, higher, table] : choose_matrices(results, options))
     for (const Line& line : table.lines)

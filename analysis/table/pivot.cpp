@@ -18,7 +18,7 @@ namespace {
 std::string find_shared_parameter(const PivotLine& line, const std::string& name) {
   Texts values;
   for (const auto& [value, series] : line.series)
-    if (const std::string text = axis_text(*series, name);
+    if (const std::string text = format_axis(*series, name);
         !text.empty() && std::ranges::find(values, text) == values.end())
       values.push_back(text);
   return join(values, " / ");
@@ -138,11 +138,11 @@ Cell make_ratio_cell(const PivotLine& line, const Pivot& pivot, const Series& se
     if (!why.empty()) legend.add("No ratio (-): " + why + ".");
     return "-";
   }
-  const std::string text =
-      fmt::format("{:.3g}{}", match->speedup, ratio_marks(series, *match, match->system, legend));
+  const std::string text = fmt::format("{:.3g}{}", match->speedup,
+                                       format_ratio_marks(series, *match, match->system, legend));
   Quantity first = make_quantity(*match), second = make_quantity(series);
   if (first.unit != "s") std::swap(first, second);
-  return {ratio_cell(text, options.absolutes, first, second), match->speedup};
+  return {format_ratio_cell(text, options.absolutes, first, second), match->speedup};
 }
 
 /// True if cells show rates without ratios: a matrix.
@@ -158,7 +158,7 @@ void add_values(const PivotLine& pivot_line, const Pivot& pivot, const TableOpti
     const Series* series = entry == pivot_line.series.end() ? nullptr : entry->second;
     const bool ok = series != nullptr && has_number(*series);
     if (ok)
-      line.add(has_rates(options) ? rate_cell(*series, legend) : value_cell(*series));
+      line.add(has_rates(options) ? format_rate_cell(*series, legend) : format_value_cell(*series));
     else if (series != nullptr)
       line.add(series->status + " " + legend.footnote(series->status + ": " + series->reason));
     else
@@ -186,7 +186,7 @@ PivotTable make_table(const Results& results, const SeriesList& all, const Table
                                 [&](auto& line) { return line.series.contains(value); });
   });
   const SeriesList& rows = pivoted.shown.empty() ? all : pivoted.shown;
-  const Texts names = parameter_names(rows);
+  const Texts names = list_parameter_names(rows);
   const bool here = std::ranges::find(names, options.by) != names.end();
   pivoted.axes = find_axes(rows, here ? options.by : "", constant_names);
   Texts columns = options.columns;
@@ -222,9 +222,9 @@ void explain(const SeriesList& all, const SeriesList& shown, std::set<std::strin
              Legend& legend) {
   bases.erase("");
   if (!bases.empty())
-    legend.add(
-        (bases.size() == 1 ? speedup_header("x", *bases.begin()) : speedup_header("x", "y")) +
-        ". " + no_verdict);
+    legend.add((bases.size() == 1 ? format_speedup_header("x", *bases.begin())
+                                  : format_speedup_header("x", "y")) +
+               ". " + no_verdict);
   if (std::ranges::any_of(shown,
                           [](auto& series) { return series.published && has_number(series); }))
     legend.add(published_note);

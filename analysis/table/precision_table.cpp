@@ -19,7 +19,7 @@ namespace {
 using Rows = std::map<std::string, PrecisionRow>;
 
 /// "bf16/bf16/fp32"
-Cell execution_cell(const Series& series) {
+Cell format_execution_cell(const Series& series) {
   const auto& execution = series.first().execution;
   if (!execution) return "-";
   Texts types{execution->storage, execution->compute, execution->accumulate};
@@ -33,11 +33,12 @@ Cell make_ratio_cell(const PrecisionRow& row, const RatioToFp32& ratio) {
   return {fmt::format("{:.3g}{}", ratio.value, choose_mark(*row.series, *row.fp32)), ratio.value};
 }
 
-Cell speedup_cell(const PrecisionRow& row, bool absolutes) {
+Cell format_speedup_cell(const PrecisionRow& row, bool absolutes) {
   if (row.is_reference()) return {"1", 1};
   if (!row.speedup) return "-";
   const Cell ratio = make_ratio_cell(row, *row.speedup);
-  return {ratio_cell(ratio.text, absolutes, make_quantity(*row.fp32), make_quantity(*row.series)),
+  return {format_ratio_cell(ratio.text, absolutes, make_quantity(*row.fp32),
+                            make_quantity(*row.series)),
           ratio.number};
 }
 
@@ -80,7 +81,7 @@ std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool
   fields.back().right = fields.back().measured = false;
   take("time", "time", 0);
   add("speedup", "speedup", 0, [absolutes = source.absolutes](const PrecisionRow& row, Legend&) {
-    return speedup_cell(row, absolutes);
+    return format_speedup_cell(row, absolutes);
   });
   // If all intervals are ranges, the head says so, otherwise each range does.
   const bool ranges = every_interval_is(rows, true) && !every_interval_is(rows, false);
@@ -95,11 +96,11 @@ std::vector<Field> make_fields(const FieldSource& source, const Rows& rows, bool
     const std::optional<double> error = largest_norm_error(*row.series);
     if (!error) return "-";
     legend.add("norm error: 2-norm of the errors / 2-norm of the fp64 reference.");
-    return {human_error(*error), error};
+    return {format_error(*error), error};
   });
   add("executed", "executed", 5, [](const PrecisionRow& row, Legend& legend) {
     legend.add("executed: types of storage / products / sums (?: the library does not tell).");
-    return execution_cell(*row.series);
+    return format_execution_cell(*row.series);
   });
   take("ceiling", "of ceiling", 2);
   add("energy_saved", "energy saved", 4, [](const PrecisionRow& row, Legend& legend) -> Cell {
@@ -139,7 +140,7 @@ std::string make_heading(const Results& results, bool benchmarks, bool environme
   if (results.size() > 1) parts.push_back(results[any.result].name);
   parts.push_back((benchmarks ? any.first().benchmark + " " : "") + any.problem());
   for (const std::string& axis : axes)
-    if (const std::string text = axis_text(any, axis); !text.empty())
+    if (const std::string text = format_axis(any, axis); !text.empty())
       parts.push_back(plain.contains(axis) ? text : axis + " " + text);
   if (environments) parts.push_back("environment " + std::to_string(any.first().environment));
   return join(parts, ", ");
@@ -189,7 +190,7 @@ std::vector<PrecisionGroup> choose_groups(const SeriesList& every, const SeriesL
                                           bool sorted) {
   std::map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < chosen.size(); ++i) places.emplace(make_key(chosen[i]), i);
-  std::vector<PrecisionGroup> groups = precision_groups(every);
+  std::vector<PrecisionGroup> groups = group_by_precision(every);
   const auto place = [&](const PrecisionRow& row) { return places.at(make_key(*row.series)); };
   for (PrecisionGroup& group : groups) {
     std::erase_if(group,

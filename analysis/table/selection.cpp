@@ -24,7 +24,7 @@ bool contains(const Texts& texts, const std::string& text) {
 
 /// Refuses a key that no row has. `more`: additional keys beside those of the rows.
 void check_key(const SeriesList& all, const char* flag, const std::string& key, const Texts& more) {
-  Texts keys = row_keys, known = parameter_names(all);
+  Texts keys = row_keys, known = list_parameter_names(all);
   keys.insert(keys.end(), more.begin(), more.end());
   for (const std::string& name : keys)
     if (!contains(known, name)) known.push_back(name);
@@ -47,7 +47,7 @@ Texts texts_of_key(const Results& results, const Series& series, const std::stri
   if (key == "result") return {results[series.result].name};
   if (key == "system") return {name_system(results, series)};
   if (key == "host") return {results[series.result].environment(row).host};
-  if (key == "algorithm") return {axis_text(series, key), series.parameter(key)};
+  if (key == "algorithm") return {format_axis(series, key), series.parameter(key)};
   return {series.parameter(key)};
 }
 

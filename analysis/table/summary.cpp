@@ -106,9 +106,9 @@ class SummaryTable {
         "each with the fastest comparable rows of both systems; a suite's: over its workloads. " +
         std::string(no_verdict));
     legend_.add("printed: " + summary_.source);
-    if (format_ == "csv") return csv_table(table_);
+    if (format_ == "csv") return render_csv_table(table_);
     if (format_ == "json") {
-      nlohmann::json document = json_table(table_);
+      nlohmann::json document = render_json_table(table_);
       document.update({{"title", summary_.description}, {"notes", legend_.lines()}});
       return document.dump(1) + "\n";
     }
@@ -235,7 +235,7 @@ class SummaryTable {
     explain_projection(own, series.first(), legend_);
     explain_projection(system, match, legend_);
     if (match.projection) legend_.note(system, match.note, true);
-    const std::string marks = ratio_marks(series, match, system, legend_);
+    const std::string marks = format_ratio_marks(series, match, system, legend_);
     legend_.add(explain_mark(choose_mark(series)));
     return marks + (match.projection ? mark_published(match) : "");
   }
@@ -253,7 +253,7 @@ class SummaryTable {
 
 }  // namespace
 
-Texts summary_names() { return json_names(summaries_folder()); }
+Texts list_summary_names() { return list_json_names(summaries_folder()); }
 
 SpeedupSummary read_summary(const std::string& name) {
   SpeedupSummary summary;
@@ -261,8 +261,9 @@ SpeedupSummary read_summary(const std::string& name) {
   return summary;
 }
 
-std::string summary_table(const SpeedupSummary& summary, const Results& results,
-                          const std::vector<Baseline>& baselines, const std::string& format) {
+std::string render_summary_table(const SpeedupSummary& summary, const Results& results,
+                                 const std::vector<Baseline>& baselines,
+                                 const std::string& format) {
   return SummaryTable(summary, results, baselines, format).text();
 }
 

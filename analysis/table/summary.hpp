@@ -32,7 +32,7 @@ struct SpeedupSummary {
 };
 
 /// Names of the shipped summaries.
-Texts summary_names();
+Texts list_summary_names();
 /// A shipped summary. InputError if it does not follow summary.schema.json.
 SpeedupSummary read_summary(const std::string& name);
 
@@ -41,7 +41,7 @@ SpeedupSummary read_summary(const std::string& name);
 /// speedups that the summary's source prints. For each problem, the fastest comparable rows of both
 /// sides count (Baseline::match). If a workload of a category has no speedup, the category has no
 /// mean, because a mean of the others would look like that of the whole category.
-std::string summary_table(const SpeedupSummary& summary, const Results& results,
-                          const std::vector<Baseline>& baselines, const std::string& format);
+std::string render_summary_table(const SpeedupSummary& summary, const Results& results,
+                                 const std::vector<Baseline>& baselines, const std::string& format);
 
 }  // namespace assay

@@ -94,8 +94,8 @@ std::string render_table(const Results& results, const std::vector<Baseline>& ba
                          const TableOptions& options) {
   const SeriesList all = select_series(results, options);
   Page page(options.markdown, options.latex);
-  std::string first = nothing_common(all, baselines);
-  if (options.by == "system") first += nothing_common_by_system(results, all);
+  std::string first = explain_nothing_common(all, baselines);
+  if (options.by == "system") first += explain_nothing_common_by_system(results, all);
   if (!first.empty())
     for (const std::string& line : split(first, '\n')) page.statement(line);
   const bool by_line = options.by.empty();

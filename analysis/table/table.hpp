@@ -61,26 +61,26 @@ nlohmann::json table_document(const Results& results, const std::vector<Baseline
 /// `assay table --layers`: for each selected row with layers, from the launch with the median time,
 /// its operations by kind and direction, then every layer, the longest first. InputError if no
 /// selected row has layers.
-std::string layer_table(const Results& results, const TableOptions& options);
+std::string render_layer_table(const Results& results, const TableOptions& options);
 /// Every layer of these launches: all digits, SI units without prefixes.
-RecordList layer_records(const Results& results, const TableOptions& options);
+RecordList make_layer_records(const Results& results, const TableOptions& options);
 
 /// `assay table --epochs`: loss and accuracy of the selected trainings, a line for each epoch, a
 /// column for each value of `by` (precision without it). InputError if no selected row has epochs.
-std::string epoch_table(const Results& results, const TableOptions& options);
+std::string render_epoch_table(const Results& results, const TableOptions& options);
 /// Every epoch of every launch.
-RecordList epoch_records(const Results& results, const TableOptions& options);
+RecordList make_epoch_records(const Results& results, const TableOptions& options);
 
 /// `assay table --blame`: which ranks the other ranks of the selected rows waited for. InputError
 /// if no selected row reports it.
-std::string blame_text(const Results& results, const TableOptions& options);
+std::string render_blame(const Results& results, const TableOptions& options);
 /// The numbers of every rank of these rows.
-RecordList blame_records(const Results& results, const TableOptions& options);
+RecordList make_blame_records(const Results& results, const TableOptions& options);
 
 /// `assay table --matrix`: the matrices of the selected rows (analysis/evidence.hpp), each below
 /// its title. InputError if these rows have none.
-std::string matrix_text(const Results& results, const TableOptions& options);
+std::string render_matrix(const Results& results, const TableOptions& options);
 /// Every number of them, in SI units without prefixes: matrix, line, column, value.
-RecordList matrix_records(const Results& results, const TableOptions& options);
+RecordList make_matrix_records(const Results& results, const TableOptions& options);
 
 }  // namespace assay

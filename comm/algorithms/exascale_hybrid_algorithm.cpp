@@ -64,9 +64,9 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
   if (auto* refusal = std::get_if<Unsupported>(&inside)) return std::move(*refusal);
   IntraNode& node = std::get<IntraNode>(inside);
   const std::vector<int> leaders = exascale_leaders(find_sockets(*node));
-  return hybrid_communicator(transport,
-                             std::make_unique<Exascale>(std::move(node), transport, leaders),
-                             options.get("device", "cpu"));
+  return make_hybrid_communicator(transport,
+                                  std::make_unique<Exascale>(std::move(node), transport, leaders),
+                                  options.get("device", "cpu"));
 }
 
 }  // namespace

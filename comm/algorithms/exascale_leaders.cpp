@@ -17,7 +17,7 @@ int own_socket() {
 }  // namespace
 
 std::vector<int> find_sockets(Communicator& node) {
-  const std::vector<double> sockets = all_numbers(own_socket(), node);
+  const std::vector<double> sockets = allgather_numbers(own_socket(), node);
   return {sockets.begin(), sockets.end()};
 }
 

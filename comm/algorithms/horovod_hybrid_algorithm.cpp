@@ -55,7 +55,7 @@ Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator
   const Topology topology = gather_topology(transport);
   Result<IntraNode> inside = IntraNode::make(intra_node, options);
   if (auto* refusal = std::get_if<Unsupported>(&inside)) return std::move(*refusal);
-  return hybrid_communicator(
+  return make_hybrid_communicator(
       transport,
       std::make_unique<Horovod>(std::move(std::get<IntraNode>(inside)), transport, topology),
       options.get("device", "cpu"));

@@ -100,9 +100,9 @@ Result<IntraNode> IntraNode::make(Communicator& all, const Options& options) {
   return intra_node;
 }
 
-std::unique_ptr<Communicator> hybrid_communicator(Communicator& transport,
-                                                  std::unique_ptr<Hybrid> hybrid,
-                                                  const std::string& device) {
+std::unique_ptr<Communicator> make_hybrid_communicator(Communicator& transport,
+                                                       std::unique_ptr<Hybrid> hybrid,
+                                                       const std::string& device) {
   return std::make_unique<HybridCommunicator>(transport, std::move(hybrid), device == "cpu");
 }
 

@@ -41,8 +41,8 @@ class Hybrid {
 };
 /// `device`: "cpu" or "gpu", where the buffers are. why_not() refuses an average of device buffers,
 /// since the division is done in host memory.
-std::unique_ptr<Communicator> hybrid_communicator(Communicator& transport,
-                                                  std::unique_ptr<Hybrid> hybrid,
-                                                  const std::string& device);
+std::unique_ptr<Communicator> make_hybrid_communicator(Communicator& transport,
+                                                       std::unique_ptr<Hybrid> hybrid,
+                                                       const std::string& device);
 
 }  // namespace assay

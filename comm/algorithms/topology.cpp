@@ -24,7 +24,7 @@ Group Topology::leaders() const {
 Topology gather_topology(Communicator& ranks) {
   Topology topology;
   topology.nodes.resize(static_cast<std::size_t>(ranks.nodes()));
-  const std::vector<double> nodes = all_numbers(ranks.node(), ranks);
+  const std::vector<double> nodes = allgather_numbers(ranks.node(), ranks);
   for (int rank = 0; rank < ranks.size(); ++rank) {
     Group& group =
         topology.nodes.at(static_cast<std::size_t>(nodes[static_cast<std::size_t>(rank)]));

@@ -81,7 +81,7 @@ Backend* create(std::string& reason) {
   check(ncclGetVersion(&version), "ncclGetVersion");
   if (version < oldest) {
     reason = fmt::format("NCCL {} is loaded, but the plugin's calls need {} or newer",
-                         version_text(version), version_text(oldest));
+                         format_version(version), format_version(oldest));
     return nullptr;
   }
   return new NcclBackend;

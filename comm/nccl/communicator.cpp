@@ -53,7 +53,7 @@ void check(ncclResult_t result, const std::string& what, ncclComm_t communicator
   throw CaseError(text + ")");
 }
 
-std::string version_text(int code) {
+std::string format_version(int code) {
   return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." +
          std::to_string(code % 100);
 }
@@ -61,7 +61,7 @@ std::string version_text(int code) {
 std::string version() {
   int code = 0;
   check(ncclGetVersion(&code), "ncclGetVersion");
-  return version_text(code);
+  return format_version(code);
 }
 
 NcclCommunicator::Mark::Mark() {

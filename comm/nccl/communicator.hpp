@@ -29,7 +29,7 @@ constexpr int oldest = NCCL_VERSION(2, 13, 0);
 void check(ncclResult_t result, const std::string& what, ncclComm_t communicator = nullptr);
 
 /// The version as text ("2.28.9"): from a number of ncclGetVersion(), and of the loaded library.
-std::string version_text(int code);
+std::string format_version(int code);
 std::string version();
 
 class NcclCommunicator final : public KnownRanks, public StreamOrder {

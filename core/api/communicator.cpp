@@ -24,7 +24,7 @@ class Serial final : public Communicator {
     gethostname(name, sizeof name - 1);
     return name;
   }
-  std::unique_ptr<Communicator> split(int, int) override { return serial_communicator(); }
+  std::unique_ptr<Communicator> split(int, int) override { return make_serial_communicator(); }
 
   std::string why_not(const Call& call) const override {
     if (call.root != 0) return "no rank " + std::to_string(call.root) + " (there is rank 0 alone)";
@@ -113,6 +113,6 @@ std::string why_not_counts(const Call& call, int ranks) {
   return "";
 }
 
-std::unique_ptr<Communicator> serial_communicator() { return std::make_unique<Serial>(); }
+std::unique_ptr<Communicator> make_serial_communicator() { return std::make_unique<Serial>(); }
 
 }  // namespace assay

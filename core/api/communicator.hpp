@@ -143,7 +143,7 @@ class Communicator {
 
 /// Rank 0 of 1. Collectives copy (in place: do nothing). A rank may send to itself; a receive takes
 /// the message with its tag.
-std::unique_ptr<Communicator> serial_communicator();
+std::unique_ptr<Communicator> make_serial_communicator();
 
 /// The reason why the buffers of a call do not match each other or the number of ranks; empty if
 /// they do. It is for implementations of Communicator::why_not.

@@ -41,7 +41,7 @@ void Device::copy(void* to, const void* from, std::size_t bytes) {
 
 Result<EnergyMeter*> Device::energy_meter() {
   if (name() != "cpu") return Unsupported{"nothing counts the energy of a " + name()};
-  static const Result<std::unique_ptr<EnergyMeter>> packages = package_energy();
+  static const Result<std::unique_ptr<EnergyMeter>> packages = open_package_energy();
   if (const auto* const refusal = std::get_if<Unsupported>(&packages)) return *refusal;
   return std::get<std::unique_ptr<EnergyMeter>>(packages).get();
 }

@@ -52,7 +52,7 @@ ASSAY_ITEM float fp8_value(Fp8 stored) {
 /// Rounds to nearest, ties to even, and saturates: larger values and infinity become the largest
 /// number, as in the conversions of CUDA (__NV_SATFINITE) and the results of cuBLASLt.
 template <class Fp8>
-ASSAY_ITEM Fp8 fp8_stored(double value) {
+ASSAY_ITEM Fp8 store_fp8(double value) {
   std::uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   const auto sign = static_cast<std::uint32_t>(bits >> 63) << 7;

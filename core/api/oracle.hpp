@@ -124,7 +124,9 @@ class Oracle {
 
   /// The reason why results of such an execution cannot be judged (there is no error bound for it);
   /// nothing if they can.
-  virtual std::optional<std::string> cannot_judge(const Execution&) const { return std::nullopt; }
+  virtual std::optional<std::string> why_unjudgeable(const Execution&) const {
+    return std::nullopt;
+  }
 
   /// True if `output` is judged by relations() instead of element by element, because it has
   /// several correct values: eigenvectors are determined up to their signs, and in clusters of

@@ -111,7 +111,7 @@ const std::array<double, 256>& fp8_values() {
 template <class T>
 inline T store_value(double value) {
   if constexpr (is_fp8_type<T>) {
-    return fp8_stored<T>(value);
+    return store_fp8<T>(value);
   } else if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
     return T(odd_float(value));
   } else if constexpr (std::is_integral_v<T>) {
@@ -227,7 +227,7 @@ bool is_mixed(Precision precision) {
   const PrecisionFormat& its = format(precision);
   return its.input != its.output && !is_integer(its.input);
 }
-std::vector<std::string> precision_names() {
+std::vector<std::string> list_precision_names() {
   return {names_of_precisions.begin(), names_of_precisions.end()};
 }
 std::string arithmetic_name(const std::string& precision_name) {

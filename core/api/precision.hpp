@@ -82,7 +82,7 @@ DataType weight_type(Precision precision);
 bool is_fp8(Precision precision);
 /// True if inputs and results have floating types of different width.
 bool is_mixed(Precision precision);
-std::vector<std::string> precision_names();
+std::vector<std::string> list_precision_names();
 /// The name of the precision whose peak rate bounds this one (PrecisionFormat::arithmetic). A name
 /// that is not a Precision is returned unchanged.
 std::string arithmetic_name(const std::string& precision_name);

@@ -18,7 +18,7 @@ namespace assay::philox {
 
 /// Bits as another type of the same size.
 template <class To, class From>
-ASSAY_ITEM To bits_as(const From& from) {
+ASSAY_ITEM To reinterpret_bits(const From& from) {
   static_assert(sizeof(To) == sizeof(From));
   To to;
   std::memcpy(&to, &from, sizeof to);
@@ -39,9 +39,9 @@ ASSAY_ITEM bool needs_two_words(ValueRecipe::Form form) {
   return form == ValueRecipe::Form::fp64 || form == ValueRecipe::Form::fixed_fp64;
 }
 
-ASSAY_ITEM double with_sign(std::uint32_t word, double magnitude) {
-  return bits_as<double>(bits_as<std::uint64_t>(magnitude) | std::uint64_t{word & 0x80000000u}
-                                                                 << 32);
+ASSAY_ITEM double apply_sign(std::uint32_t word, double magnitude) {
+  return reinterpret_bits<double>(reinterpret_bits<std::uint64_t>(magnitude) |
+                                  std::uint64_t{word & 0x80000000u} << 32);
 }
 
 /// One sign bit, 31 bits of magnitude: 2^-10 + m * (1 - 5/1024) with m in (0, 1). So it is within
@@ -49,13 +49,13 @@ ASSAY_ITEM double with_sign(std::uint32_t word, double magnitude) {
 /// exact in fp64; the factor 1019 makes the last places of small values random, too.
 ASSAY_ITEM double unit_value(std::uint32_t word) {
   const auto magnitude = static_cast<double>(static_cast<std::int32_t>(word & 0x7fffffffu));
-  return with_sign(word, 0x1p-10 + (magnitude + 0.5) * (1019.0 / 1024.0 * 0x1p-31));
+  return apply_sign(word, 0x1p-10 + (magnitude + 0.5) * (1019.0 / 1024.0 * 0x1p-31));
 }
 
 /// The same within [2^-6, 15/16): rounded to either 8-bit type, it is a normal number below 1.
 ASSAY_ITEM double fp8_unit_value(std::uint32_t word) {
   const auto magnitude = static_cast<double>(static_cast<std::int32_t>(word & 0x7fffffffu));
-  return with_sign(word, 0x1p-6 + (magnitude + 0.5) * (59.0 / 64.0 * 0x1p-31));
+  return apply_sign(word, 0x1p-6 + (magnitude + 0.5) * (59.0 / 64.0 * 0x1p-31));
 }
 
 /// One sign bit, 63 bits of magnitude in [2^-10, 1): 53 significant bits are random in every
@@ -66,14 +66,15 @@ ASSAY_ITEM double unit_value(std::uint32_t first, std::uint32_t second) {
   auto magnitude = static_cast<std::int64_t>((std::uint64_t{first & 0x7fffffffu} << 32) | second);
   if (magnitude < least) magnitude += least;
   if (magnitude > most) magnitude = most;
-  return with_sign(first, static_cast<double>(magnitude) * 0x1p-63);
+  return apply_sign(first, static_cast<double>(magnitude) * 0x1p-63);
 }
 
 /// One sign bit, the `bits` highest of 63 bits of magnitude.
 ASSAY_ITEM double make_fixed_value(std::uint32_t first, std::uint32_t second, int bits) {
   const std::uint64_t magnitude = (std::uint64_t{first & 0x7fffffffu} << 32) | second;
-  const double value = static_cast<double>(static_cast<std::int64_t>(magnitude >> (63 - bits))) *
-                       bits_as<double>(static_cast<std::uint64_t>(1023 - bits) << 52);  // 2^-bits
+  const double value =
+      static_cast<double>(static_cast<std::int64_t>(magnitude >> (63 - bits))) *
+      reinterpret_bits<double>(static_cast<std::uint64_t>(1023 - bits) << 52);  // 2^-bits
   return (first & 0x80000000u) != 0 ? -value : value;
 }
 
@@ -86,9 +87,9 @@ ASSAY_ITEM double integer_value(std::uint32_t word, double low, std::uint64_t co
 /// Branch-free, so it vectorises.
 ASSAY_ITEM double round_significand(double value, int bits) {
   const int dropped = 53 - bits;
-  const auto pattern = bits_as<std::uint64_t>(value);
+  const auto pattern = reinterpret_bits<std::uint64_t>(value);
   const std::uint64_t half = (std::uint64_t{1} << (dropped - 1)) - 1 + ((pattern >> dropped) & 1);
-  return bits_as<double>((pattern + half) & ~((std::uint64_t{1} << dropped) - 1));
+  return reinterpret_bits<double>((pattern + half) & ~((std::uint64_t{1} << dropped) - 1));
 }
 
 /// A value of at most 11 significant bits, rounded to fp16. Subnormal numbers of fp16 are multiples

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-std::string utc_now() {
+std::string format_utc_now() {
   const auto time = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
   const auto milliseconds = time.time_since_epoch().count() % 1000;
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",

@@ -7,7 +7,7 @@
 namespace assay {
 
 /// The present time in UTC in the format of RFC 3339, with milliseconds.
-std::string utc_now();
+std::string format_utc_now();
 
 /// Seconds that have passed since `start`.
 inline double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -65,7 +65,7 @@ double two_sided(const std::vector<double>& probability, double mean, double sum
 
 }  // namespace
 
-double rank_sum_p(std::span<const double> ranks, std::size_t first) {
+double compute_rank_sum_p(std::span<const double> ranks, std::size_t first) {
   // Twice the midranks are integers.
   std::vector<std::size_t> scores;
   for (const double rank : ranks) scores.push_back(static_cast<std::size_t>(std::lround(2 * rank)));
@@ -89,7 +89,7 @@ std::size_t rank_sum_critical(std::size_t m, std::size_t n, double alpha) {
   return k;
 }
 
-RankSumMoments rank_sum_moments(std::span<const double> ranks, std::size_t first) {
+RankSumMoments compute_rank_sum_moments(std::span<const double> ranks, std::size_t first) {
   const auto all = static_cast<double>(ranks.size());
   const auto size = static_cast<double>(first);
   const double mean = std::accumulate(ranks.begin(), ranks.end(), 0.0) / all;

@@ -10,7 +10,7 @@ namespace assay {
 /// Two-sided p-value of the rank sum w of the first `first` elements of `ranks` (the midranks of
 /// both groups together): P(|W - mean| >= |w - mean|) in the exact permutation distribution, ties
 /// included.
-double rank_sum_p(std::span<const double> ranks, std::size_t first);
+double compute_rank_sum_p(std::span<const double> ranks, std::size_t first);
 
 /// The largest k with P(U <= k - 1) <= alpha / 2, for groups of m and n values without ties. The
 /// shift between the groups then lies between the k-th smallest and the k-th largest of the m * n
@@ -21,6 +21,6 @@ struct RankSumMoments {
   double mean = 0, deviation = 0;
 };
 /// Mean and standard deviation of the rank sum in the permutation distribution, ties included.
-RankSumMoments rank_sum_moments(std::span<const double> ranks, std::size_t first);
+RankSumMoments compute_rank_sum_moments(std::span<const double> ranks, std::size_t first);
 
 }  // namespace assay

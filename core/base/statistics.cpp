@@ -76,7 +76,7 @@ double mad(std::span<const double> values) {
   return median(deviations);
 }
 
-double effective_samples(std::span<const double> values) {
+double count_effective_samples(std::span<const double> values) {
   const auto n = values.size();
   if (n < 4) return static_cast<double>(n);
   // Ranks are used because one outlier must neither hide nor create a correlation. With positive
@@ -127,11 +127,11 @@ Interval interval_of_sorted(std::span<const double> values, double effective, do
 
 }  // namespace
 
-Interval median_interval(std::span<const double> values, double confidence) {
+Interval compute_median_interval(std::span<const double> values, double confidence) {
   need(!values.empty(), "an interval of no values (the list is empty). Give at least one value.");
   need(confidence > 0 && confidence < 1,
        "a confidence outside 0 to 1 (it is a probability). Give 0.95.");
-  return interval_of_sorted(sort_values(values), effective_samples(values), confidence);
+  return interval_of_sorted(sort_values(values), count_effective_samples(values), confidence);
 }
 
 Summary summarize(std::span<const double> samples) {
@@ -140,7 +140,7 @@ Summary summarize(std::span<const double> samples) {
   const std::vector<double> ordered = sort_values(samples);
   Summary summary;
   summary.n = static_cast<int>(samples.size());
-  summary.n_effective = effective_samples(samples);
+  summary.n_effective = count_effective_samples(samples);
   summary.median = quantile_of_sorted(ordered, 0.5);
   summary.mad = mad(samples);
   summary.min = ordered.front();
@@ -170,7 +170,8 @@ Ratio compute_paired_ratio(std::span<const double> a, std::span<const double> b)
     // the ranks.
     ratios[i] = a[i] < b[i] ? 1 / (b[i] / a[i]) : a[i] / b[i];
   }
-  return {ratio_median(ratios), median_interval(ratios, 0.95), static_cast<int>(ratios.size())};
+  return {ratio_median(ratios), compute_median_interval(ratios, 0.95),
+          static_cast<int>(ratios.size())};
 }
 
 namespace {
@@ -221,10 +222,10 @@ LaunchComparison compare_launches(std::span<const double> base, std::span<const 
   const double alpha = 1 - confidence;
   std::size_t k = 0;  // D_(k) and D_(mn+1-k) bound the shift; 0: too few launches
   if (n_base <= 50 && n_new <= 50) {
-    result.p = rank_sum_p(ranks, n_new);
+    result.p = compute_rank_sum_p(ranks, n_new);
     k = rank_sum_critical(n_new, n_base, alpha);
   } else {
-    const RankSumMoments moments = rank_sum_moments(ranks, n_new);
+    const RankSumMoments moments = compute_rank_sum_moments(ranks, n_new);
     const boost::math::normal_distribution<> normal;
     const double sum =
         std::accumulate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(n_new), 0.0);

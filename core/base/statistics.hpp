@@ -30,11 +30,11 @@ struct Interval {
 /// information as `values`. rho_k are autocorrelations of the ranks of the values, summed over the
 /// initial positive sequence (Geyer, Practical Markov chain Monte Carlo, Statistical Science 7,
 /// 1992). The result is between 1 and n.
-double effective_samples(std::span<const double> values);
+double count_effective_samples(std::span<const double> values);
 
 /// Confidence interval of the median: order statistics by the binomial distribution with the
 /// effective sample size. The whole range if the samples are too few for the confidence.
-Interval median_interval(std::span<const double> values, double confidence = 0.95);
+Interval compute_median_interval(std::span<const double> values, double confidence = 0.95);
 
 /// With fewer independent samples no pair of order statistics contains the median with 95 %.
 inline constexpr int least_for_interval = 6;
@@ -49,8 +49,8 @@ struct Summary {
 Summary summarize(std::span<const double> samples);
 
 /// The ratio a/b of paired measurements: the median of the ratios of the pairs, with its interval
-/// (ratio_median, median_interval). In trials of equal programs, ratios of the medians were wrong
-/// by up to 3 %, medians of paired ratios always by less than 2 %.
+/// (ratio_median, compute_median_interval). In trials of equal programs, ratios of the medians were
+/// wrong by up to 3 %, medians of paired ratios always by less than 2 %.
 struct Ratio {
   double value = 1;
   Interval ci95;

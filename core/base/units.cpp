@@ -38,7 +38,7 @@ const RateUnit* find_unit(const std::string& name) {
 
 }  // namespace
 
-std::string human(double value, const std::string& unit) {
+std::string format_with_unit(double value, const std::string& unit) {
   static constexpr std::array<const char*, 10> prefixes{"n", "\u00b5", "m", "",  "k",
                                                         "M", "G",      "T", "P", "E"};
   if (!std::isfinite(value)) return "?";
@@ -53,39 +53,40 @@ std::string human(double value, const std::string& unit) {
                      prefixes[static_cast<std::size_t>(std::ptrdiff_t{step} + 3)], unit);
 }
 
-std::string human_seconds(double seconds) {
+std::string format_seconds(double seconds) {
   // Kiloseconds are not used as a unit.
   if (std::isfinite(seconds) && seconds >= 999.5) return fmt::format("{:.0f} s", seconds);
-  return human(seconds, "s");
+  return format_with_unit(seconds, "s");
 }
 
-std::string human_range(double low_seconds, double high_seconds) {
-  const std::string low = human_seconds(low_seconds), high = human_seconds(high_seconds);
+std::string format_seconds_range(double low_seconds, double high_seconds) {
+  const std::string low = format_seconds(low_seconds), high = format_seconds(high_seconds);
   const std::size_t unit = low.find(' ');
   const bool same = unit != std::string::npos && high.ends_with(low.substr(unit));
   return (same ? low.substr(0, unit) : low) + " .. " + high;
 }
 
-std::string human_percent(double part) {
+std::string format_percentage(double part) {
   const double percent = 100 * part;
   return std::abs(percent) < 99.5 ? fmt::format("{:.2g} %", percent)
                                   : fmt::format("{:.0f} %", percent);
 }
 
-std::string human_error(double error) { return error == 0 ? "0" : fmt::format("{:.1e}", error); }
+std::string format_error(double error) { return error == 0 ? "0" : fmt::format("{:.1e}", error); }
 
-std::string human_rate(const std::string& name, double rate) {
-  if (name == latency && rate > 0) return human_seconds(1 / rate) + "/load";
+std::string format_rate(const std::string& name, double rate) {
+  if (name == latency && rate > 0) return format_seconds(1 / rate) + "/load";
   // The procurement's rules prescribe this unit for every size.
   if (name == "figure_of_merit") return fmt::format("{:.3g} TB/s", rate / 1e12);
-  if (const RateUnit* unit = find_unit(name)) return human(rate, std::string(unit->unit));
+  if (const RateUnit* unit = find_unit(name))
+    return format_with_unit(rate, std::string(unit->unit));
   const bool counted = name.ends_with(per_second);
   const std::string unit = counted ? name.substr(0, name.size() - per_second.size()) + "/s" : name;
   // A short rate of counted things (images) has no prefix.
-  return rate < 9999.5 ? fmt::format("{:.4g} {}", rate, unit) : human(rate, unit);
+  return rate < 9999.5 ? fmt::format("{:.4g} {}", rate, unit) : format_with_unit(rate, unit);
 }
 
-std::string rate_label(const std::string& name) {
+std::string format_rate_label(const std::string& name) {
   const RateUnit* unit = find_unit(name);
   if (unit == nullptr) return "";
   if (unit->whole_name) return name;

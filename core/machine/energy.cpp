@@ -147,7 +147,7 @@ double joules_between(const EnergyDomain& domain, double before, double after, d
   return joules;
 }
 
-Result<std::unique_ptr<EnergyMeter>> package_energy(const fs::path& powercap) {
+Result<std::unique_ptr<EnergyMeter>> open_package_energy(const fs::path& powercap) {
   std::map<std::vector<int>, fs::path> zones;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(powercap, missing))

@@ -48,7 +48,7 @@ double joules_between(const EnergyDomain& domain, double before, double after, d
 /// Documentation/power/powercap; AMD's counters have the same names). Only dram is read of the
 /// domains inside a package, because the package's counter includes the others. "psys" is not read,
 /// because it includes the packages.
-Result<std::unique_ptr<EnergyMeter>> package_energy(
+Result<std::unique_ptr<EnergyMeter>> open_package_energy(
     const std::filesystem::path& powercap = "/sys/class/powercap");
 
 }  // namespace assay

@@ -152,7 +152,7 @@ json capture() {
   all["virtual_machine"] =
       flags ? json((" " + *flags + " ").find(" hypervisor ") != std::string::npos) : json(nullptr);
   all["accelerators"] = accelerators();
-  all["peaks"] = theoretical_peaks(all);
+  all["peaks"] = compute_theoretical_peaks(all);
   if (!topology.loaded()) all["topology_reason"] = "hwloc could not read this machine";
   return all;
 }

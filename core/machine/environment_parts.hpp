@@ -51,7 +51,7 @@ nlohmann::json clock_limit(const std::vector<int>& processors,
 /// Theoretical peaks of the machine that "hardware" describes, by the vendors' documents:
 /// operations and bytes per second of all cores at their highest clock. An unknown peak is null,
 /// with the reason.
-nlohmann::json theoretical_peaks(const nlohmann::json& hardware);
+nlohmann::json compute_theoretical_peaks(const nlohmann::json& hardware);
 
 /// Bytes of all caches of the last level together, by hwloc; 0 if unknown.
 std::size_t last_cache_bytes();

@@ -95,7 +95,7 @@ Units find_units(const json& hardware, std::string& why) {
 
 }  // namespace
 
-json theoretical_peaks(const json& hardware) {
+json compute_theoretical_peaks(const json& hardware) {
   json flops = {{"fp64", nullptr}, {"fp32", nullptr}, {"bf16", nullptr}, {"int8", nullptr}};
   json peaks = {
       {"flops_per_s", flops},

@@ -151,7 +151,7 @@ json clock_limit(const std::vector<int>& processors, const std::string& folder) 
 json volatile_state() {
   const std::vector<int> allowed = list_allowed_processors();
   json all = json::object();
-  all["time"] = utc_now();
+  all["time"] = format_utc_now();
   all["processors_allowed"] = allowed.empty() ? json(nullptr) : json(allowed);
   all["processor_quota"] = or_null(cpu_quota());
   all["clock_hz"] = clocks(allowed);

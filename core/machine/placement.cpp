@@ -156,7 +156,7 @@ hwloc_obj_t find_object(const std::string& place) {
   throw InputError(
       fmt::format("there is no place '{}' that this process may use (it may use {}). "
                   "Use one of them.",
-                  place, fmt::join(memory_places(), ", ")));
+                  place, fmt::join(list_memory_places(), ", ")));
 }
 
 /// True if pages of this process cannot lie elsewhere.
@@ -269,7 +269,7 @@ std::vector<int> full_teams() {
   return all;
 }
 
-std::vector<std::string> memory_places() {
+std::vector<std::string> list_memory_places() {
   std::vector<std::string> names;
   for (const auto& [name, object] : all_places()) names.push_back(name);
   return names;

@@ -31,7 +31,7 @@ std::vector<int> full_teams();
 
 /// The parts of the machine that have memory and processors which this process may use, by name:
 /// NUMA nodes as the system counts them ("numa0"), sockets as hwloc does ("socket0").
-std::vector<std::string> memory_places();
+std::vector<std::string> list_memory_places();
 /// Binds thread i of the OpenMP team to the processors of places[i], until the next call of this
 /// function or why_not_placed(). Returns the reason if it is not possible, else nothing.
 std::optional<std::string> why_not_spread(const std::vector<std::string>& places);

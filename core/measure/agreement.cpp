@@ -30,7 +30,7 @@ std::string Agreement::describe() const {
   return fmt::format("{}: {}", place(), text());
 }
 
-std::vector<double> all_numbers(double mine, Communicator& ranks) {
+std::vector<double> allgather_numbers(double mine, Communicator& ranks) {
   // Each element is set by one rank only, so the maximum is its number.
   std::vector<double> numbers(static_cast<std::size_t>(ranks.size()),
                               std::numeric_limits<double>::lowest());

@@ -39,11 +39,12 @@ class Agreement {
 };
 
 /// The numbers of all ranks, by rank, exactly; none is infinite or NaN. Collective.
-std::vector<double> all_numbers(double mine, Communicator& ranks);
+std::vector<double> allgather_numbers(double mine, Communicator& ranks);
 
 /// The lists of numbers, or of structs of them, of all ranks, by rank, exactly. Collective.
 template <class Number>
-std::vector<std::vector<Number>> all_lists(const std::vector<Number>& mine, Communicator& ranks) {
+std::vector<std::vector<Number>> allgather_lists(const std::vector<Number>& mine,
+                                                 Communicator& ranks) {
   static_assert(std::is_trivially_copyable_v<Number>);
   std::vector<std::vector<Number>> lists;
   const auto* const bytes = reinterpret_cast<const char*>(mine.data());

@@ -11,7 +11,7 @@ namespace assay {
 double barrier_skew(Communicator& ranks) {
   constexpr std::size_t rounds = 31;
   if (ranks.size() == 1) return 0;
-  const double offset = clock_offset(ranks).offset;
+  const double offset = measure_clock_offset(ranks).offset;
   std::vector<double> last;
   for (std::size_t i = 0; i < rounds; ++i) {
     ranks.barrier();

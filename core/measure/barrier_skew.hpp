@@ -6,7 +6,7 @@
 namespace assay {
 
 /// Seconds between the first and the last rank that leave a barrier, and so begin a sample: the
-/// median of 31 barriers, by clocks that clock_offset() aligns; 0 for one rank. Collective.
+/// median of 31 barriers, by clocks that measure_clock_offset() aligns; 0 for one rank. Collective.
 double barrier_skew(Communicator& ranks);
 
 }  // namespace assay

@@ -166,7 +166,7 @@ double link_cost(const Blame& blame, const Blame::Link& link) {
   return blame.seconds > 0 ? blame.network_s * (1 - 1 / link.ratio) / blame.seconds : 0;
 }
 
-std::optional<double> runs_to_decide(const Blame& blame) {
+std::optional<double> count_runs_to_decide(const Blame& blame) {
   if (!(blame.seconds > 0)) return std::nullopt;
   const double clocks = 2 * blame.events * blame.clock_error_s / blame.seconds;
   if (clocks >= least_blame) return std::nullopt;
@@ -174,7 +174,7 @@ std::optional<double> runs_to_decide(const Blame& blame) {
   return std::ceil(blame.runs * std::max(1.0, wider * wider));
 }
 
-Result<LargestCost> largest_cost(const Blame& blame) {
+Result<LargestCost> find_largest_cost(const Blame& blame) {
   if (!blame.unsupported.empty()) return Unsupported{blame.unsupported};
   if (blame.events < static_cast<double>(least_events) || !(blame.seconds > 0))
     return Unsupported{blame.undecided.empty() ? "it has no seconds" : blame.undecided};
@@ -226,7 +226,7 @@ void judge(Blame& blame) {
     blame.undecided =
         fmt::format("{:.0f} collectives are too few (at least {})", blame.events, least_events);
   } else if (blame.blamed.empty() && blame.resolution > least_blame) {
-    const std::optional<double> needed = runs_to_decide(blame);
+    const std::optional<double> needed = count_runs_to_decide(blame);
     blame.undecided = fmt::format(
         "chance and clocks explain up to {:.1f} % of the time ({})", 100 * blame.resolution,
         needed ? fmt::format("{:.0f} runs; about {:.0f} decide it", blame.runs, *needed)

@@ -99,7 +99,7 @@ void judge(Blame& blame);
 /// Number of runs that make the intervals narrow enough to decide, estimated from the runs so far:
 /// the part due to chance falls with the root of their number. Nothing if clock errors alone make
 /// them too wide.
-std::optional<double> runs_to_decide(const Blame& blame);
+std::optional<double> count_runs_to_decide(const Blame& blame);
 
 /// The largest part of the time that a slow link may cost: at best, its messages would take 1 /
 /// ratio of their time.
@@ -115,7 +115,7 @@ struct LargestCost {
 };
 /// Unsupported if there are too few events, or if links between hosts may have cost time but were
 /// not measured.
-Result<LargestCost> largest_cost(const Blame& blame);
+Result<LargestCost> find_largest_cost(const Blame& blame);
 
 /// Conversion to the form of a row, and back.
 void to_json(nlohmann::json& json, const Blame& blame);

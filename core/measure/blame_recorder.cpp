@@ -52,7 +52,7 @@ BlameRecorder::BlameRecorder(Communicator& ranks, RecordedJob job)
                        std::size_t{4} * least_events, most_events)) {}
 
 void BlameRecorder::begin() {
-  before_ = clock_offset(ranks_);
+  before_ = measure_clock_offset(ranks_);
   ready_before_ = contention().waiting;
 }
 
@@ -62,7 +62,7 @@ void BlameRecorder::end(const std::vector<Arrival>& arrivals) {
     *ready_ += std::max(0.0, *ready - *ready_before_);
   else
     ready_.reset();
-  const ClockOffset after = clock_offset(ranks_);
+  const ClockOffset after = measure_clock_offset(ranks_);
   error_ = std::max(error_, alignment_error(before_, after));
   for (Arrival arrival : arrivals) {
     // Time in earlier communication is subtracted, because the rank may have waited there for
@@ -121,7 +121,7 @@ void BlameRecorder::add_times(Blame& blame) const {
   for (const double run : runs) blame.seconds += run;
   for (const double wait : waits) blame.network_s -= wait;
   const auto set = [&](double mine, double Blame::Rank::*field) {
-    const std::vector<double> all = all_numbers(mine, ranks_);
+    const std::vector<double> all = allgather_numbers(mine, ranks_);
     for (std::size_t rank = 0; rank < all.size(); ++rank) blame.ranks[rank].*field = all[rank];
   };
   set(sum.input, &Blame::Rank::input_s);
@@ -129,7 +129,7 @@ void BlameRecorder::add_times(Blame& blame) const {
   set(sum.network, &Blame::Rank::network_s);
   set(sum.processor, &Blame::Rank::processor_s);
   set(sum.wait, &Blame::Rank::wait_s);
-  const std::vector<double> ready = all_numbers(ready_ ? *ready_ * runs_.part() : -1, ranks_);
+  const std::vector<double> ready = allgather_numbers(ready_ ? *ready_ * runs_.part() : -1, ranks_);
   for (std::size_t rank = 0; rank < ready.size(); ++rank)
     if (ready[rank] >= 0) blame.ranks[rank].ready_s = ready[rank];
 }
@@ -160,7 +160,7 @@ std::optional<Blame::Links> BlameRecorder::links(const Blame& blame) const {
 Blame BlameRecorder::make_blame() {
   Blame blame;
   constexpr double jumped = 1e300;
-  const std::vector<double> errors = all_numbers(std::min(error_, jumped), ranks_);
+  const std::vector<double> errors = allgather_numbers(std::min(error_, jumped), ranks_);
   blame.clock_error_s = *std::ranges::max_element(errors);
   if (blame.clock_error_s == jumped) {
     blame.unsupported = "the clock of a rank has jumped";

@@ -19,7 +19,7 @@ double plain_bytes(const TensorSpec& spec) {
   return bytes;
 }
 
-std::string memory_text(double bytes) {
+std::string format_memory(double bytes) {
   if (bytes < 1024.0 * 1024 * 1024) return fmt::format("{:.1f} MiB", bytes / (1024.0 * 1024));
   return fmt::format("{:.1f} GiB", bytes / (1024.0 * 1024 * 1024));
 }
@@ -55,7 +55,7 @@ std::size_t sets_needed(const Need& need, std::size_t cache) {
     throw CaseError(
         fmt::format("cannot run cold ({:.0f} sets of buffers of {:.0f} bytes would be needed to "
                     "exceed twice the cache of {}). Use --cache hot or a larger problem.",
-                    sets, need.set, memory_text(static_cast<double>(cache))));
+                    sets, need.set, format_memory(static_cast<double>(cache))));
   }
   return static_cast<std::size_t>(sets);
 }
@@ -67,8 +67,8 @@ void refuse_too_large(const Need& need, std::size_t count, double available, boo
   throw CaseError(fmt::format(
       "needs {} ({} tensors in {} {}, {} for one plain copy, {} workspace) but {} are available. "
       "Use a smaller problem{}.",
-      memory_text(total), memory_text(tensors), count, count == 1 ? "set" : "sets",
-      memory_text(need.staging), memory_text(need.workspace), memory_text(available),
+      format_memory(total), format_memory(tensors), count, count == 1 ? "set" : "sets",
+      format_memory(need.staging), format_memory(need.workspace), format_memory(available),
       cold ? " or --cache hot" : ""));
 }
 

@@ -43,7 +43,7 @@ double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::string processors_text() {
+std::string format_processors() {
   std::string all;
   for (const int number : environment::list_allowed_processors())
     all += (all.empty() ? "" : ",") + std::to_string(number);
@@ -248,8 +248,8 @@ class BurnLoop {
     data.runs += done.runs;
     data.poisoned += done.poisoned;
     data.seconds += done.seconds;
-    for (const double of_rank : all_numbers(done.wrong, ranks_)) data.faulty += of_rank;
-    for (const double of_rank : all_numbers(done.differing - done.wrong, ranks_))
+    for (const double of_rank : allgather_numbers(done.wrong, ranks_)) data.faulty += of_rank;
+    for (const double of_rank : allgather_numbers(done.differing - done.wrong, ranks_))
       data.undecided += of_rank;
   }
 
@@ -261,7 +261,7 @@ class BurnLoop {
     fault.data = burn_.data[kind].name;
     fault.device = address_;
     if (burn_.device == "cpu")
-      fault.processors = fmt::format("{} of {}", sched_getcpu(), processors_text());
+      fault.processors = fmt::format("{} of {}", sched_getcpu(), format_processors());
     if (const auto state = workload_.device_state()) {
       fault.temperature_celsius = state->temperature_celsius;
       fault.clock_hz = state->clock_hz;
@@ -329,7 +329,7 @@ class BurnLoop {
     for (Burn::Kind& data : burn_.data) {
       data.runs *= ranks;
       double poisoned = 0;
-      for (const double of_rank : all_numbers(data.poisoned, ranks_)) poisoned += of_rank;
+      for (const double of_rank : allgather_numbers(data.poisoned, ranks_)) poisoned += of_rank;
       data.poisoned = poisoned;
       ranks_.allreduce_max(std::span(&data.seconds, 1));
       burn_.faulty += data.faulty;
@@ -341,7 +341,7 @@ class BurnLoop {
     }
     burn_.check_s = check_s_;
     ranks_.allreduce_max(std::span(&burn_.check_s, 1));
-    const std::string where = burn_.device == "cpu" ? "processors " + processors_text()
+    const std::string where = burn_.device == "cpu" ? "processors " + format_processors()
                               : address_.empty()    ? burn_.device
                                                     : burn_.device + " " + address_;
     burn_.places = ranks_.allgather(fmt::format("{}: {}", ranks_.host(), where));
@@ -349,7 +349,7 @@ class BurnLoop {
     burn_.device_hours = burn_.seconds * ranks / 3600;
     if (!(burn_.device_hours > 0)) return;
     burn_.faults_per_device_hour = burn_.faulty / burn_.device_hours;
-    burn_.limit_per_device_hour = poisson_limit(burn_.faulty, burn_.device_hours);
+    burn_.limit_per_device_hour = compute_poisson_limit(burn_.faulty, burn_.device_hours);
   }
 
   void gather_faults() {

@@ -117,7 +117,7 @@ bool counts(const Burn::Kind& data);
 
 /// The upper 95 % limit of a rate: `events` in `hours` (exact Poisson, one-sided: chi-square
 /// quantile of 2 (events + 1) degrees of freedom over 2 hours). Infinite for no hours.
-double poisson_limit(double events, double hours);
+double compute_poisson_limit(double events, double hours);
 
 /// A hash of bytes, computed by OpenMP threads. A change of a single word always changes it; any
 /// other change does so except with probability 2^-64.

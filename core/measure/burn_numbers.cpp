@@ -94,7 +94,7 @@ std::uint64_t hash_bytes(const void* data, std::size_t bytes) {
   return all;
 }
 
-double poisson_limit(double events, double hours) {
+double compute_poisson_limit(double events, double hours) {
   if (!(hours > 0)) return std::numeric_limits<double>::infinity();
   double low = events, high = events + 3 * std::sqrt(events + 1) + 4;
   while (poisson_at_most(events, high) > 0.05) high *= 2;

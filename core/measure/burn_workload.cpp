@@ -108,7 +108,7 @@ bool VerifiedWorkload::is_wrong(const Elements& changed) {
     if (!is_output(spec)) continue;
     const std::vector<std::int64_t>& indices = changed[next++];
     const bool named = !spec.layout && !spec.opaque && !oracle_->is_judged_by_relations(spec) &&
-                       !oracle_->cannot_judge(execution());
+                       !oracle_->why_unjudgeable(execution());
     if (!indices.empty() && named && verifier_.wrong_elements(0, i, indices) > 0) return true;
   }
   return check_outputs().wrong();

@@ -80,7 +80,7 @@ ClockOffset OffsetEstimate::middle() const {
   return {at_, (low_ + high_) / 2, error};
 }
 
-ClockOffset clock_offset(Communicator& ranks) {
+ClockOffset measure_clock_offset(Communicator& ranks) {
   const std::vector<std::string> clocks = ranks.allgather(clock_name(ranks.host()));
   OffsetEstimate estimate;
   for (int asker = 1; asker < ranks.size(); ++asker) {
@@ -94,12 +94,12 @@ ClockOffset clock_offset(Communicator& ranks) {
       clocks.begin();
   ClockOffset mine{raw_seconds(), 0, 0};
   if (first == ranks.rank() && first > 0) mine = estimate.middle();
-  constexpr double jumped = 1e300;  // all_numbers() has finite numbers
+  constexpr double jumped = 1e300;  // allgather_numbers() has finite numbers
   const auto of_first = static_cast<std::size_t>(first);
-  mine.offset = all_numbers(mine.offset, ranks).at(of_first);
-  mine.error = all_numbers(std::min(mine.error, jumped), ranks).at(of_first);
+  mine.offset = allgather_numbers(mine.offset, ranks).at(of_first);
+  mine.error = allgather_numbers(std::min(mine.error, jumped), ranks).at(of_first);
   if (mine.error == jumped) mine.error = std::numeric_limits<double>::infinity();
-  mine.at = all_numbers(mine.at, ranks).at(of_first);
+  mine.at = allgather_numbers(mine.at, ranks).at(of_first);
   return mine;
 }
 

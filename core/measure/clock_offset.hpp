@@ -33,7 +33,7 @@ class OffsetEstimate {
 
 /// Ranks with the same kernel and the same host name read one clock, with an error of 0. The first
 /// one of each clock exchanges 20 messages with rank 0. Collective.
-ClockOffset clock_offset(Communicator& ranks);
+ClockOffset measure_clock_offset(Communicator& ranks);
 
 /// A time of this rank by the clock of rank 0, interpolated between the offsets before and after
 /// it.

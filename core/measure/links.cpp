@@ -83,9 +83,9 @@ class PairMessages {
 
 }  // namespace
 
-int default_rounds(int ranks) { return std::clamp(ranks - 1, 1, most_rounds_by_default); }
+int choose_default_rounds(int ranks) { return std::clamp(ranks - 1, 1, most_rounds_by_default); }
 
-std::vector<std::vector<int>> pairings(int ranks, int rounds) {
+std::vector<std::vector<int>> make_pairings(int ranks, int rounds) {
   const auto count = static_cast<std::size_t>(ranks);
   std::vector<std::size_t> at(count);  // the rank at each place
   shuffle(at, 1);
@@ -169,7 +169,7 @@ std::optional<MeasuredLinks> measure_links(Communicator& ranks, Communicator& me
   if (hosts.size() < least_ends) return std::nullopt;
   const std::unique_ptr<Communicator> part = messages.split(first ? 1 : 0, ranks.rank());
   const int even = static_cast<int>(hosts.size() + hosts.size() % 2);
-  const std::vector<std::vector<int>> partners = pairings(even, default_rounds(even));
+  const std::vector<std::vector<int>> partners = make_pairings(even, choose_default_rounds(even));
   MeasuredLinks measured;
   std::vector<double> mine;
   if (first) {

@@ -14,10 +14,10 @@ namespace assay {
 /// partners[round][rank], for an even number of ranks: rounds of a tournament (the circle method),
 /// in which no two ranks meet twice. Their places are drawn at random from a fixed seed. There are
 /// at most ranks - 1 rounds.
-std::vector<std::vector<int>> pairings(int ranks, int rounds);
+std::vector<std::vector<int>> make_pairings(int ranks, int rounds);
 
 /// Default number of rounds: all for few ranks.
-int default_rounds(int ranks);
+int choose_default_rounds(int ranks);
 
 /// The time of two ranks for a message, the slower one of both directions.
 struct PairTime {

@@ -27,10 +27,11 @@ class OperationWorkload final : public VerifiedWorkload {
 
 }  // namespace
 
-std::unique_ptr<Workload> operation_workload(const Problem& problem,
-                                             std::unique_ptr<Operation> operation, Device& device,
-                                             std::unique_ptr<Oracle> oracle, double create_seconds,
-                                             const OperationSetup& setup) {
+std::unique_ptr<Workload> make_operation_workload(const Problem& problem,
+                                                  std::unique_ptr<Operation> operation,
+                                                  Device& device, std::unique_ptr<Oracle> oracle,
+                                                  double create_seconds,
+                                                  const OperationSetup& setup) {
   return std::make_unique<OperationWorkload>(problem, std::move(operation), device,
                                              std::move(oracle), create_seconds, setup);
 }

@@ -13,7 +13,7 @@ void report_rank_failure(const Communicator& ranks, const std::string& reason) {
             << std::flush;
 }
 
-std::string fault_of_any(const std::string& fault, Communicator& ranks) {
+std::string find_fault_of_any(const std::string& fault, Communicator& ranks) {
   return Agreement(fault, ranks).describe();
 }
 

@@ -25,7 +25,7 @@ inline constexpr const char* out_of_memory =
 /// The first fault of any rank, or "". Otherwise ranks without the fault would wait in their next
 /// collective step for a rank with it. A fault of only some ranks is reported with rank and host.
 /// Collective.
-std::string fault_of_any(const std::string& fault, Communicator& ranks);
+std::string find_fault_of_any(const std::string& fault, Communicator& ranks);
 
 /// Runs `body`, which makes no collective calls, on all ranks. If it throws on any rank, every rank
 /// throws: an InputError if the exception was one, else a CaseError. With a single rank, the
@@ -43,8 +43,8 @@ void throw_on_all(Communicator& ranks, const Body& body) {
   } catch (const std::exception& error) {
     of_case = error.what();
   }
-  if (of_input = fault_of_any(of_input, ranks); !of_input.empty()) throw InputError(of_input);
-  if (of_case = fault_of_any(of_case, ranks); !of_case.empty()) throw CaseError(of_case);
+  if (of_input = find_fault_of_any(of_input, ranks); !of_input.empty()) throw InputError(of_input);
+  if (of_case = find_fault_of_any(of_case, ranks); !of_case.empty()) throw CaseError(of_case);
 }
 
 /// The result of `body`, which makes no collective calls, if it has one on all ranks. If it is
@@ -56,7 +56,7 @@ Result<T> make_on_all(Communicator& ranks, const Body& body) {
   Result<T> result = Unsupported{};
   throw_on_all(ranks, [&] { result = body(); });
   const auto* const refusal = std::get_if<Unsupported>(&result);
-  std::string why = fault_of_any(refusal == nullptr ? "" : refusal->reason, ranks);
+  std::string why = find_fault_of_any(refusal == nullptr ? "" : refusal->reason, ranks);
   if (!why.empty()) return Unsupported{std::move(why)};
   return result;
 }

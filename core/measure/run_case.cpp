@@ -71,7 +71,7 @@ Verification of_all(Verification mine, Communicator& ranks) {
   mine.bound = worst[3], mine.norm_bound = worst[4];
   mine.passed = worst[5] == 0;
   for (std::int64_t* const count : {&mine.checked, &mine.outputs, &mine.wrong_elements}) {
-    const std::vector<double> counts = all_numbers(static_cast<double>(*count), ranks);
+    const std::vector<double> counts = allgather_numbers(static_cast<double>(*count), ranks);
     *count = static_cast<std::int64_t>(std::accumulate(counts.begin(), counts.end(), 0.0));
   }
   mine.reference +=

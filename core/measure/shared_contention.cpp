@@ -17,7 +17,7 @@ namespace {
 /// The processors that ranks on the host of this rank may use.
 std::set<int> find_allowed_on_host(const std::set<int>& mine, const std::vector<std::string>& hosts,
                                    Communicator& ranks) {
-  const auto lists = all_lists(std::vector(mine.begin(), mine.end()), ranks);
+  const auto lists = allgather_lists(std::vector(mine.begin(), mine.end()), ranks);
   std::set<int> all;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     if (hosts[rank] != ranks.host()) continue;
@@ -44,7 +44,7 @@ void share(Contention& averages, Communicator& ranks, double processors) {
   if (!(processors > 0)) processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   // As in worst(), a negative number marks an unknown value.
   const auto gather_averages = [&](const std::optional<double>& value) {
-    return all_numbers(value.value_or(-1), ranks);
+    return allgather_numbers(value.value_or(-1), ranks);
   };
   const std::vector<double> own = gather_averages(averages.own),
                             idle = gather_averages(averages.idle),

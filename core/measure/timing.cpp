@@ -141,7 +141,7 @@ int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double s
 void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& own) {
   timing.contention.waiting = worst(timing.contention.waiting, ranks);
   if (ranks.size() == 1) return;
-  timing.rank_medians = all_numbers(median(own), ranks);
+  timing.rank_medians = allgather_numbers(median(own), ranks);
   timing.slowest_host =
       ranks.allgather(ranks.host()).at(static_cast<std::size_t>(timing.slowest_rank));
 }

@@ -230,7 +230,7 @@ void Verifier::add_checksum(Expectation& expectation, const TensorSpec& spec, co
 }
 
 void Verifier::check(std::size_t set, const std::string& when, Verification& result) {
-  if (const auto reason = oracle_.cannot_judge(execution_())) {
+  if (const auto reason = oracle_.why_unjudgeable(execution_())) {
     if (!result.passed) return;
     result.passed = false;
     result.undecided = true;

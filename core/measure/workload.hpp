@@ -152,9 +152,10 @@ struct OperationSetup {
 /// The workload of one operation of one backend (conv, gemm, rnn, a collective); one run is one run
 /// of the operation. Throws CaseError, with what is needed and what is available, before it
 /// allocates too much memory. `create_seconds`: how long the operation took to create.
-std::unique_ptr<Workload> operation_workload(const Problem& problem,
-                                             std::unique_ptr<Operation> operation, Device& device,
-                                             std::unique_ptr<Oracle> oracle, double create_seconds,
-                                             const OperationSetup& setup);
+std::unique_ptr<Workload> make_operation_workload(const Problem& problem,
+                                                  std::unique_ptr<Operation> operation,
+                                                  Device& device, std::unique_ptr<Oracle> oracle,
+                                                  double create_seconds,
+                                                  const OperationSetup& setup);
 
 }  // namespace assay

@@ -39,13 +39,13 @@ const Allocator* find_allocator(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> allocator_names() {
+std::vector<std::string> list_allocator_names() {
   std::vector<std::string> names{system_allocator};
   for (const Allocator& allocator : known_allocators) names.emplace_back(allocator.name);
   return names;
 }
 
-std::vector<std::string> allocator_libraries(const std::string& allocator) {
+std::vector<std::string> list_allocator_libraries(const std::string& allocator) {
   std::vector<std::string> names;
   if (const Allocator* known = find_allocator(allocator))
     for (const char* name : known->libraries)
@@ -89,7 +89,8 @@ std::optional<Unsupported> allocator_refusal(const Settings& settings,
   return Unsupported{fmt::format(
       "the allocator {} is not loaded (malloc is that of {}). `assay run` preloads it where the "
       "dynamic linker finds {}: install it ({}), or add its folder to LD_LIBRARY_PATH",
-      allocator_name, loaded.file, join(allocator_libraries(allocator_name), ", "), known->source)};
+      allocator_name, loaded.file, join(list_allocator_libraries(allocator_name), ", "),
+      known->source)};
 }
 
 std::vector<Dimension> all_dimensions(const Benchmark& benchmark) {
@@ -97,7 +98,7 @@ std::vector<Dimension> all_dimensions(const Benchmark& benchmark) {
   Dimension axis{"allocator",
                  "allocator of host memory, which the process must have been started with: `assay "
                  "run` preloads it",
-                 allocator_names(),
+                 list_allocator_names(),
                  {system_allocator},
                  "",
                  system_allocator};

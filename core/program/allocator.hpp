@@ -16,14 +16,14 @@ namespace assay {
 inline constexpr const char* system_allocator = "system";
 
 /// All values of the dimension.
-std::vector<std::string> allocator_names();
+std::vector<std::string> list_allocator_names();
 
 /// File names under which the dynamic linker may find an allocator's library; the best first.
-std::vector<std::string> allocator_libraries(const std::string& allocator);
+std::vector<std::string> list_allocator_libraries(const std::string& allocator);
 
 /// The allocator of this process.
 struct LoadedAllocator {
-  std::string name;  ///< one of allocator_names()
+  std::string name;  ///< one of list_allocator_names()
   std::string file;  ///< the library that defines malloc, without its folder
 };
 LoadedAllocator find_loaded_allocator();

@@ -141,7 +141,7 @@ Result<std::unique_ptr<Workload>> prepare_workload(const Benchmark& benchmark, c
                                          preload == nullptr ? "" : preload))
       why = std::move(refusal->reason);
   });
-  if (why = fault_of_any(why, context.ranks); !why.empty()) return Unsupported{std::move(why)};
+  if (why = find_fault_of_any(why, context.ranks); !why.empty()) return Unsupported{std::move(why)};
   return benchmark.prepare(selected, context);
 }
 
@@ -204,7 +204,7 @@ class CaseLoop final {
   std::vector<Row> measure(const std::vector<Case>& cases) {
     std::vector<Row> rows;
     for (const Case& selected : cases) {
-      journal_.note("begin", {{"id", selected.id}, {"started", utc_now()}});
+      journal_.note("begin", {{"id", selected.id}, {"started", format_utc_now()}});
       if (speaks_ && request_.talk == Verbosity::verbose)
         tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), selected.id));
       Row row = make(selected);
@@ -212,7 +212,7 @@ class CaseLoop final {
       if (speaks_) show(row);
       rows.push_back(std::move(row));
     }
-    if (speaks_ && !request_.google_benchmark) std::cout << marks_text(printed_) << std::flush;
+    if (speaks_ && !request_.google_benchmark) std::cout << describe_marks(printed_) << std::flush;
     return rows;
   }
 
@@ -291,7 +291,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     journal.open();
   });
 
-  const std::string started = utc_now();
+  const std::string started = format_utc_now();
   // The environment covers all cases, not only the planned ones: a process that repeats a part of a
   // suite must load and report the same libraries as the first process.
   const json environment =

@@ -17,7 +17,7 @@ namespace assay {
 namespace {
 
 /// A number as --help shows it: "20000000", "0.01".
-std::string number_text(double number) { return fmt::format("{}", number); }
+std::string format_number(double number) { return fmt::format("{}", number); }
 
 /// "ranks-per-node" for ranks_per_node.
 std::string add_dashes(std::string name) {
@@ -34,7 +34,7 @@ bool has_numbers(const Dimension& axis) {
 
 /// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
 Flag make_flag(const Dimension& axis) {
-  Flag flag{"--" + flag_name(axis),
+  Flag flag{"--" + format_flag_name(axis),
             axis.help,
             has_numbers(axis) ? "N,..." : "NAME,...",
             axis.shown_default.empty() ? join(axis.defaults, ",") : axis.shown_default,
@@ -54,9 +54,9 @@ Flag make_flag(const Dimension& axis) {
 std::vector<Flag> timing_flags() {
   const RunRequest standard;
   return {
-      {"--max-time", max_time_help, "S", number_text(standard.timing.max_time)},
+      {"--max-time", max_time_help, "S", format_number(standard.timing.max_time)},
       {"--precision-target", precision_target_help, "X",
-       number_text(standard.timing.precision_target)},
+       format_number(standard.timing.precision_target)},
       {"--min-samples", min_samples_help, "N", std::to_string(standard.timing.min_samples)},
       {"--burn", burn_help, "S", "none"},
       {"--launches", "run all cases in N new processes one after the other; --out holds all rows",
@@ -67,7 +67,7 @@ std::vector<Flag> timing_flags() {
 const std::vector<Flag>& checking_flags() {
   static const std::vector<Flag> flags{
       {"--reference-budget", reference_budget_help, "N",
-       number_text(RunRequest{}.reference_budget)},
+       format_number(RunRequest{}.reference_budget)},
       {"--required", "unsupported counts as failed (exit code 7)"}};
   return flags;
 }
@@ -187,7 +187,7 @@ void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axe
 
 }  // namespace
 
-std::string flag_name(const Dimension& axis) {
+std::string format_flag_name(const Dimension& axis) {
   return add_dashes(axis.flags.empty() ? axis.name : axis.flags.front());
 }
 
@@ -240,7 +240,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   const Arguments& arguments = *parsed;
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   for (const Dimension& axis : axes)
-    if (const auto entry = arguments.find(flag_name(axis));
+    if (const auto entry = arguments.find(format_flag_name(axis));
         entry != arguments.end() && !axis.traits.determined)
       request.chosen[axis.name] = entry->second;
   if (const auto entry = arguments.find("baseline"); entry != arguments.end())

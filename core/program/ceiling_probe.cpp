@@ -64,7 +64,7 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
   if (std::holds_alternative<Unsupported>(device)) return std::nullopt;
   const CeilingProblem problem(fma ? CeilingProblem::Kernel::fma : CeilingProblem::Kernel::read,
                                precision(precision_name), threads);
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto result = std::get<Backend*>(opened)->make(problem, options, *alone);
   if (std::holds_alternative<Unsupported>(result)) return std::nullopt;
   Operation& operation = *std::get<std::unique_ptr<Operation>>(result);
@@ -103,7 +103,7 @@ void CeilingProbe::judge(Row& row) {
   const auto at_least = [&](double amount, const std::optional<double>& per_s, const char* bound) {
     if (per_s && *per_s > 0 && amount / *per_s > least.seconds) least = {amount / *per_s, bound};
   };
-  if (const auto work = operations_done(row); work && *work > 0)
+  if (const auto work = count_operations_done(row); work && *work > 0)
     at_least(*work, peak(row, threads), "compute");
   // Wherever the data are, no byte arrives faster than from the first-level cache.
   if (const double bytes = row.problem.bytes.value_or(0); bytes > 0)

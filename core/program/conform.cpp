@@ -73,7 +73,7 @@ std::string choose_procurement(const std::string& benchmark,
 
 std::vector<std::string> procurements(const std::string& benchmark) {
   std::vector<std::string> names;
-  for (const std::string& name : json_names(data_folder("suites"))) {
+  for (const std::string& name : list_json_names(data_folder("suites"))) {
     if (!name.ends_with(suffix)) continue;
     const std::string procurement = name.substr(0, name.size() - std::string(suffix).size());
     if (names_benchmark(read_suite(find_file(procurement)), benchmark))

@@ -94,10 +94,10 @@ std::vector<Run> make_runs(const Row& row, int index) {
 
 }  // namespace
 
-std::string google_benchmark_json(const std::string& program, const std::vector<Row>& rows) {
+std::string render_google_benchmark_json(const std::string& program, const std::vector<Row>& rows) {
   using Context = benchmark::BenchmarkReporter::Context;
   [[maybe_unused]] static const bool added =  // once, since a second time would be refused
-      (benchmark::AddCustomContext("assay_version", version_text()), true);
+      (benchmark::AddCustomContext("assay_version", format_version()), true);
   std::ostringstream text;
   benchmark::JSONReporter reporter;
   reporter.SetOutputStream(&text);

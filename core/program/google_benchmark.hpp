@@ -12,6 +12,6 @@ namespace assay {
 /// with its id: real_time is the median, the counters are the rates. If it has several samples,
 /// their mean, median and standard deviation follow. Assay measures no CPU time: cpu_time is 0. Any
 /// other row has `error_occurred` and its reason, and no time.
-std::string google_benchmark_json(const std::string& program, const std::vector<Row>& rows);
+std::string render_google_benchmark_json(const std::string& program, const std::vector<Row>& rows);
 
 }  // namespace assay

@@ -11,8 +11,8 @@ namespace assay {
 
 std::unique_ptr<Communicator> connect_launched_ranks(Plugins& plugins) {
   const LaunchInfo start = read_launch_info();
-  if (start.size == 1) return serial_communicator();
-  const std::unique_ptr<Communicator> alone = serial_communicator();
+  if (start.size == 1) return make_serial_communicator();
+  const std::unique_ptr<Communicator> alone = make_serial_communicator();
   std::vector<std::string> reasons;
   for (const std::string& name : dimension::list_backends("launched ranks")) {
     Result<Backend*> opened = plugins.open(name);

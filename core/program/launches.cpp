@@ -184,7 +184,7 @@ int run_launches(const Benchmark& benchmark, const RunRequest& request,
                  const std::vector<std::string>& arguments, const std::string& command) {
   check_files(benchmark, request);
   const std::string program = "assay-" + benchmark.name();
-  const RunHeader header = own_header(benchmark, request, command, utc_now());
+  const RunHeader header = own_header(benchmark, request, command, format_utc_now());
   const auto journal = own_journal(request);
   HeldSignals signals;
   std::optional<JournalHold> hold;

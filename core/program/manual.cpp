@@ -117,7 +117,7 @@ std::string completion_body(const std::vector<Flag>& flags, const std::string& i
 
 }  // namespace
 
-std::string man_page(const Command& command, const std::vector<Command>& subcommands) {
+std::string render_man_page(const Command& command, const std::vector<Command>& subcommands) {
   const std::string title = page_name(command.name);
   std::string upper = title;
   std::transform(upper.begin(), upper.end(), upper.begin(),
@@ -154,7 +154,7 @@ std::string man_page(const Command& command, const std::vector<Command>& subcomm
   return page + ".SH SEE ALSO\n" + join(others, ", ") + "\n";
 }
 
-std::string bash_completion(const Command& program, const std::vector<Command>& commands) {
+std::string render_bash_completion(const Command& program, const std::vector<Command>& commands) {
   std::string function = "_" + program.name;
   std::replace(function.begin(), function.end(), '-', '_');
   std::string text = fmt::format(
@@ -278,14 +278,14 @@ std::optional<std::string> manual_asked_for(const Command& program,
   if (std::find(help_as_flag.choices.begin(), help_as_flag.choices.end(), *format) ==
       help_as_flag.choices.end())
     throw InputError(explain_unknown_name(help_as_flag.name, *format, help_as_flag.choices));
-  if (*format == "bash") return bash_completion(program, commands);
+  if (*format == "bash") return render_bash_completion(program, commands);
   const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& each) {
     return each.name == std::string_view(argv[1]);
   });
-  if (command == commands.end()) return man_page(program, commands);
+  if (command == commands.end()) return render_man_page(program, commands);
   Command whole = *command;
   whole.name = program.name + " " + command->name;
-  return man_page(whole, {});
+  return render_man_page(whole, {});
 }
 
 }  // namespace assay

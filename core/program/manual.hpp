@@ -15,11 +15,11 @@ namespace assay {
 extern const Flag help_as_flag;
 
 /// The man page (section 1, in roff) of `command` ("assay run"), with a list of its `subcommands`.
-std::string man_page(const Command& command, const std::vector<Command>& subcommands);
+std::string render_man_page(const Command& command, const std::vector<Command>& subcommands);
 
 /// The completion for bash of commands, flags, and values from fixed lists. zsh can load it with
 /// bashcompinit.
-std::string bash_completion(const Command& program, const std::vector<Command>& commands);
+std::string render_bash_completion(const Command& program, const std::vector<Command>& commands);
 
 inline constexpr std::size_t help_width = 100;  ///< columns of --help without a terminal
 /// The text with line breaks for blanks, so that lines are shorter than `width` (a longer word has

@@ -10,7 +10,9 @@
 
 namespace assay {
 
-std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const { return serial_communicator(); }
+std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const {
+  return make_serial_communicator();
+}
 
 std::vector<double> Benchmark::working_sets(const Case& selected) const {
   const std::shared_ptr<const Problem> case_problem = problem(selected);
@@ -84,8 +86,9 @@ Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Problem& pro
   setup.rank = context.ranks.rank();
   setup.ranks_here = context.ranks_here;
   setup.reference_budget = context.reference_budget;
-  return operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(result)),
-                            *std::get<Device*>(device), oracle(problem), create_seconds, setup);
+  return make_operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(result)),
+                                 *std::get<Device*>(device), oracle(problem), create_seconds,
+                                 setup);
 }
 
 }  // namespace assay

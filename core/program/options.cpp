@@ -186,7 +186,7 @@ class HelpFormatter final : public CLI::Formatter {
 class Flags {
  public:
   Flags(CLI::App& app, const Command& command) : command_(command), values_(command.flags.size()) {
-    const std::optional<std::size_t> terminal = terminal_width(STDOUT_FILENO);
+    const std::optional<std::size_t> terminal = find_terminal_width(STDOUT_FILENO);
     app.footer(make_footer(command, terminal));
     app.formatter(std::make_shared<HelpFormatter>(terminal));
     for (std::size_t i = 0; i < command.flags.size(); ++i) add(app, command.flags[i], values_[i]);
@@ -240,7 +240,7 @@ class Flags {
 
 /// --version belongs to the program, not to each command.
 void name_version(CLI::App& app) {
-  app.set_version_flag("--version", "assay " + version_text(), "print the version and the commit")
+  app.set_version_flag("--version", "assay " + format_version(), "print the version and the commit")
       ->group("General");
 }
 

@@ -54,7 +54,7 @@ inline constexpr const char* burn_help =
     "outputs of every run with those of the first, verified one, bit by bit";
 
 /// The name of a dimension's flag, without the leading dashes.
-std::string flag_name(const Dimension& axis);
+std::string format_flag_name(const Dimension& axis);
 /// The command line of a benchmark's program ("assay-conv") with all flags.
 Command benchmark_command(const Benchmark& benchmark);
 /// Parses a benchmark's command line. On --help or --version, prints to stdout and sets `exit` to

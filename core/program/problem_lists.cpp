@@ -147,7 +147,7 @@ std::vector<NamedProblem> problems_of_file(const Benchmark& benchmark, const fs:
   if (own != benchmark.name())
     throw InputError(fmt::format("{} has problems of {} (/benchmark), not of {}. Use assay-{}.",
                                  file.string(), own, benchmark.name(), own));
-  const std::vector<std::string> shipped = problem_lists(benchmark.name());
+  const std::vector<std::string> shipped = list_problem_lists(benchmark.name());
   std::error_code none;
   if (std::find(shipped.begin(), shipped.end(), name) != shipped.end() &&
       !fs::equivalent(file, lists_folder(benchmark.name()) / (name + ".json"), none))
@@ -176,8 +176,8 @@ bool is_beside_suite(const std::string& problem) {
   return problem.starts_with("./") || problem.starts_with("../");
 }
 
-std::vector<std::string> problem_lists(const std::string& benchmark) {
-  return json_names(lists_folder(benchmark));
+std::vector<std::string> list_problem_lists(const std::string& benchmark) {
+  return list_json_names(lists_folder(benchmark));
 }
 
 std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::string& text) {
@@ -196,7 +196,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
                             {"", whole ? "" : what.substr(file_end + 1), overrides});
   }
   const std::string list_name = what.substr(0, what.find('/'));
-  const std::vector<std::string> lists = problem_lists(benchmark.name());
+  const std::vector<std::string> lists = list_problem_lists(benchmark.name());
   if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
     // Descriptors and names of lists may both have digits. A text that is near to a list's name
     // counts as a misspelling.

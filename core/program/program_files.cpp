@@ -117,7 +117,7 @@ RunHeader own_header(const Benchmark& benchmark, const RunRequest& request,
 }
 
 void write_result(RunResult result, const RunRequest& request) {
-  result.run.finished = utc_now();
+  result.run.finished = format_utc_now();
   try {
     write_json(request.out, result);
   } catch (const InputError& error) {
@@ -132,7 +132,7 @@ void write_result(RunResult result, const RunRequest& request) {
 void write_google_benchmark(const std::string& program, const std::vector<Row>& rows,
                             const RunRequest& request) {
   if (!request.google_benchmark && request.benchmark_out.empty()) return;
-  const std::string text = google_benchmark_json(program, rows);
+  const std::string text = render_google_benchmark_json(program, rows);
   if (request.google_benchmark) std::cout << text << std::flush;
   if (request.benchmark_out.empty()) return;
   try {

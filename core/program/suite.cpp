@@ -141,7 +141,7 @@ void expect_one(const Dimension& axis, const std::vector<std::string>& values) {
   if (axis.traits.in_id || values.size() < 2) return;
   throw InputError(
       fmt::format("--{} has one value, but {} are given ({}; commas separate values). Give one.",
-                  flag_name(axis), values.size(), join(values, " and ")));
+                  format_flag_name(axis), values.size(), join(values, " and ")));
 }
 
 constexpr std::uint64_t most_of_field = std::uint64_t{1} << 40;  // problems limit it further
@@ -227,9 +227,9 @@ std::vector<std::string> texts_in(const json& document) {
   return texts;
 }
 
-std::vector<std::string> suite_names() {
+std::vector<std::string> list_suite_names() {
   std::vector<std::string> names;
-  for (const std::string& name : json_names(data_folder("suites"))) {
+  for (const std::string& name : list_json_names(data_folder("suites"))) {
     try {
       const json document = read_json(data_folder("suites") / (name + ".json"));
       if (document.is_object() && document.value("schema", json()) == "assay-criteria/1") continue;
@@ -245,7 +245,7 @@ fs::path find_suite(const std::string& name) {
   if (fs::exists(name) && !fs::is_directory(name)) return name;  // reading it reports faults
   const fs::path shipped = data_folder("suites") / (name + ".json");
   if (fs::is_regular_file(shipped)) return shipped;
-  throw InputError(explain_unknown_name("suite", name, suite_names()) +
+  throw InputError(explain_unknown_name("suite", name, list_suite_names()) +
                    " A suite is a JSON file or the name of one in " +
                    data_folder("suites").string() + ".");
 }
@@ -340,8 +340,9 @@ std::vector<Case> expand(const Benchmark& benchmark,
     // Messages about a command line name the flag; messages about a suite name the key by a
     // pointer.
     for (const Dimension& dimension : all_dimensions(benchmark))
-      if (dimension.name == name && message.find("--" + flag_name(dimension)) == std::string::npos)
-        return {name, fmt::format("--{}: {}", flag_name(dimension), message)};
+      if (dimension.name == name &&
+          message.find("--" + format_flag_name(dimension)) == std::string::npos)
+        return {name, fmt::format("--{}: {}", format_flag_name(dimension), message)};
     return {name, message};
   };
   try {

@@ -29,7 +29,7 @@ std::size_t end_of_file_name(const std::string& problem);
 bool is_beside_suite(const std::string& problem);
 
 /// Names of the lists of a benchmark.
-std::vector<std::string> problem_lists(const std::string& benchmark);
+std::vector<std::string> list_problem_lists(const std::string& benchmark);
 
 /// Reads a suite file and checks it against results-schema/suite.schema.json:
 ///   {"schema": "assay-suite/1", "name": …, "description": …,
@@ -42,7 +42,7 @@ std::filesystem::path find_suite(const std::string& name);
 /// All texts in a document, also below its lists and objects: names of files may be among them.
 std::vector<std::string> texts_in(const nlohmann::json& document);
 /// Names of the suites in suites/. Files with another schema (criteria) are not suites.
-std::vector<std::string> suite_names();
+std::vector<std::string> list_suite_names();
 /// True if a key of a suite's group names no dimension: it applies to all cases of the group
 /// ("required").
 bool is_about_group(const std::string& key);

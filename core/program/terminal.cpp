@@ -12,7 +12,7 @@
 
 namespace assay {
 
-std::optional<std::size_t> terminal_width(int descriptor) {
+std::optional<std::size_t> find_terminal_width(int descriptor) {
   if (isatty(descriptor) == 0 || !read_launch_info().by.empty()) return std::nullopt;
   std::size_t columns = 0;
   if (const char* variable = std::getenv("COLUMNS")) {

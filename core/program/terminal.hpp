@@ -13,7 +13,7 @@ inline constexpr std::size_t least_terminal_width = 80;
 /// that the terminal reports; at least 80. Nothing if it leads to a file or a pipe, whose text must
 /// not depend on a window, or if a launcher started the process (see colour_wanted), or if the
 /// width is unknown.
-std::optional<std::size_t> terminal_width(int descriptor);
+std::optional<std::size_t> find_terminal_width(int descriptor);
 
 /// True if text for this file descriptor may have colours: it is a terminal, NO_COLOR is not set
 /// (https://no-color.org), TERM is not "dumb", and no launcher started the process (Open MPI's

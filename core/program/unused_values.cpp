@@ -75,7 +75,7 @@ void refuse_unused_size(const Benchmark& benchmark, const std::vector<Dimension>
   throw InputError(
       fmt::format("--{} {} has no use here (with the other settings the problem is {} in every "
                   "case). Leave it out; --help says what it goes with.",
-                  flag_name(*first_given), values_by_axis.at(first_given->name).front(),
+                  format_flag_name(*first_given), values_by_axis.at(first_given->name).front(),
                   after.front().settings.at("problem")));
 }
 
@@ -101,7 +101,7 @@ void refuse_unused(const Benchmark& benchmark, const std::vector<Dimension>& axe
         throw InputError(fmt::format(
             "--{} {} has no use here (with the other settings it is {} in every case). Leave it "
             "out; --help says what it goes with.",
-            flag_name(axis), value, instead));
+            format_flag_name(axis), value, instead));
     }
   }
 }

@@ -181,7 +181,7 @@ void apply_printed_ratio(RowBaseline& match, const Row& row, const Row& base) {
 fs::path baseline_file(const std::string& file_or_name) {
   std::error_code missing;
   if (fs::exists(file_or_name, missing)) return file_or_name;
-  const std::vector<std::string> names = baseline_names();
+  const std::vector<std::string> names = list_baseline_names();
   if (std::find(names.begin(), names.end(), file_or_name) == names.end())
     throw InputError(explain_unknown_name("baseline", file_or_name, names) +
                      " A baseline is a result file, or the name of a file in " +
@@ -231,7 +231,7 @@ Baseline Baseline::where(const std::string& parameter, const std::string& value)
   return part;
 }
 
-std::vector<std::size_t> Baseline::of_same_problem(const Row& row) const {
+std::vector<std::size_t> Baseline::have_same_problem(const Row& row) const {
   std::pair<std::string, std::string> work = describe_work(row);
   std::vector<std::size_t> rows_of_problem;
   const auto add = [&] {
@@ -273,7 +273,7 @@ std::optional<RowBaseline> Baseline::match(const Row& row, std::string* why,
   if (!row.is_ok()) return no_match("the row is " + row.status);
   if (row.time_s && !(row.time_s->median > 0))
     return no_match("the row's time is below the resolution of the timer");
-  const std::vector<std::size_t> same_problem = of_same_problem(row);
+  const std::vector<std::size_t> same_problem = have_same_problem(row);
   if (same_problem.empty()) return no_match(fmt::format("{} has no row of this problem", system_));
 
   std::string reason;
@@ -316,6 +316,6 @@ void add_baseline(Row& row, const std::vector<Baseline>& baselines) {
   if (!reasons.empty()) row.baseline_reason = join(reasons, "; ");
 }
 
-std::vector<std::string> baseline_names() { return json_names(baselines_folder()); }
+std::vector<std::string> list_baseline_names() { return list_json_names(baselines_folder()); }
 
 }  // namespace assay

@@ -54,7 +54,7 @@ class Baseline {
   void add(SharedRow row, std::string environment);
   /// Indices of the rows with the same benchmark and descriptor. If there are none, of those whose
   /// descriptor is the name of the row's problem in a list ("8GB" of "coral2/8GB").
-  std::vector<std::size_t> of_same_problem(const Row& row) const;
+  std::vector<std::size_t> have_same_problem(const Row& row) const;
   /// The rows among `candidates` (indices) that did the same work as `row`: their launches by id.
   /// `reason`: why another candidate did not.
   std::map<std::string, LaunchGroups> same_work(const Row& row,
@@ -77,6 +77,6 @@ void add_baseline(Row& row, const std::vector<Baseline>& baselines);
 std::filesystem::path baseline_file(const std::string& file_or_name);
 
 /// Names of the shipped baselines.
-std::vector<std::string> baseline_names();
+std::vector<std::string> list_baseline_names();
 
 }  // namespace assay

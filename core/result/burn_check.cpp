@@ -64,7 +64,7 @@ void check_burn(const json& row, const std::string& where) {
   expect("device_hours", burn.seconds * devices / 3600, "seconds x places / 3600");
   if (burn.device_hours > 0) {
     expect("faults_per_device_hour", faulty / burn.device_hours, "faulty / device_hours");
-    expect("limit_per_device_hour", poisson_limit(faulty, burn.device_hours),
+    expect("limit_per_device_hour", compute_poisson_limit(faulty, burn.device_hours),
            "the Poisson limit of faulty in device_hours");
   }
   const std::string status = row.at("status");

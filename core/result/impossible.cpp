@@ -25,7 +25,7 @@ std::optional<std::string> why_impossible(double median_s, const LeastTime& leas
       median_s, least.bound_by, least.seconds);
 }
 
-std::optional<double> operations_done(const Row& row) {
+std::optional<double> count_operations_done(const Row& row) {
   const RowExecution execution = row.execution.value_or(RowExecution{});
   if (execution.algorithmic_flops) return execution.algorithmic_flops;
   if (saves_operations(execution.algorithm)) return std::nullopt;

@@ -29,7 +29,7 @@ std::optional<std::string> why_impossible(double median_s, const LeastTime& leas
 
 /// Floating-point operations that the row's algorithm did; nothing if that is unknown (Winograd and
 /// FFT do fewer than a direct sum).
-std::optional<double> operations_done(const Row& row);
+std::optional<double> count_operations_done(const Row& row);
 
 /// Makes an `ok` row `failed` with this reason: removes its time, rates, ceiling and baseline.
 void take_back(Row& row, const std::string& reason);

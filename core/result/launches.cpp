@@ -13,7 +13,7 @@ namespace {
 
 void merge_launches(Launches& series) {
   for (const Row& row : series.rows)
-    if (series.status.empty() || row_gravity(row.status) > row_gravity(series.status)) {
+    if (series.status.empty() || find_row_gravity(row.status) > find_row_gravity(series.status)) {
       series.status = row.status;
       series.reason = row.reason;
     }
@@ -57,7 +57,7 @@ std::string choose_mark(const Launches& launches) {
   return mark;
 }
 
-int row_gravity(const std::string& status) {
+int find_row_gravity(const std::string& status) {
   const auto position = std::find(row_statuses.begin(), row_statuses.end(), status);
   return position == row_statuses.end() ? -1 : static_cast<int>(position - row_statuses.begin());
 }

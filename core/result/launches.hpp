@@ -17,7 +17,7 @@ namespace assay {
 inline constexpr std::array row_statuses{"ok",      "unsupported", "target missed",
                                          "timeout", "failed",      "incorrect"};
 /// The index in `row_statuses`; -1 for any other text.
-int row_gravity(const std::string& status);
+int find_row_gravity(const std::string& status);
 /// True if a row without a result is a finding about the computation, which no later attempt
 /// repairs.
 bool is_final(const std::string& status);

@@ -74,7 +74,7 @@ RowLayersSum sum_layers(const Row& row) {
   return sum;
 }
 
-Row layer_as_row(const Row& row, const RowLayer& layer) {
+Row make_row_of_layer(const Row& row, const RowLayer& layer) {
   Row alone;
   alone.benchmark = row.benchmark;
   alone.status = "ok";

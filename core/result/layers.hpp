@@ -18,7 +18,7 @@ RowLayersSum sum_layers(const Row& row);
 
 /// A layer of `row` as a row with the fields from which a ceiling is computed: work, algorithm,
 /// time.
-Row layer_as_row(const Row& row, const RowLayer& layer);
+Row make_row_of_layer(const Row& row, const RowLayer& layer);
 
 /// Checks that rates are amounts / seconds, that "layers_sum" is their sum, and that no two layers
 /// have the same name and direction. InputError as in check_row(); `where` names the row.

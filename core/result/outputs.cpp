@@ -126,7 +126,7 @@ std::optional<fs::path> find_run(const fs::path& file) {
 
 void check_no_input(const std::string& flag, const fs::path& output,
                     const std::vector<std::string>& inputs) {
-  const std::vector<std::string> baselines = baseline_names();
+  const std::vector<std::string> baselines = list_baseline_names();
   for (const std::string& name : inputs) {
     std::error_code missing;
     const bool shipped = !fs::exists(name, missing) && among(baselines, fs::path(name));

@@ -312,10 +312,10 @@ RunHeader make_header(const std::string& id, const std::string& suite, const std
 
 RunResult make_result(const RunHeader& header) { return {.run = header, .system = system_name()}; }
 
-std::string human_metric(const RowMetric& metric) {
+std::string format_metric(const RowMetric& metric) {
   if (!metric.value) return "-";
-  if (metric.unit == "s") return human_seconds(*metric.value);
-  if (metric.unit == "B") return human(*metric.value, metric.unit);
+  if (metric.unit == "s") return format_seconds(*metric.value);
+  if (metric.unit == "B") return format_with_unit(*metric.value, metric.unit);
   return fmt::format("{:.6g}{}{}", *metric.value, metric.unit.empty() ? "" : " ", metric.unit);
 }
 

@@ -39,6 +39,6 @@ std::set<std::string> list_lost_ids(const std::vector<Row>& rows);
 
 /// A value of a row's "metrics" with six significant digits and its unit ("0.97", "1.2e+07 J");
 /// seconds and bytes as everywhere, with a prefix: "133 µs", "9.80 MB".
-std::string human_metric(const RowMetric& metric);
+std::string format_metric(const RowMetric& metric);
 
 }  // namespace assay

@@ -58,7 +58,7 @@ void check_fields(const json& row, std::size_t index, const json& result, const 
   if (!row.contains("layers")) return;
   const Row typed = row;
   for (std::size_t i = 0; i < typed.layers.size(); ++i)
-    check_ceiling(layer_as_row(typed, typed.layers[i]), fmt::format("{}/layers/{}", where, i),
+    check_ceiling(make_row_of_layer(typed, typed.layers[i]), fmt::format("{}/layers/{}", where, i),
                   statistics, nullptr);
 }
 

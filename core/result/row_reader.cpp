@@ -110,7 +110,7 @@ std::optional<RunResult> read_in_parts(const fs::path& file, const KeepRow& keep
     // Any other list means that a second member has the same name.
     if (head.at("rows") != json::array({0})) return std::nullopt;
     head["rows"] = json::array();
-    if (!schema_errors(head, "result", "").empty()) return std::nullopt;
+    if (!find_schema_errors(head, "result", "").empty()) return std::nullopt;
     check_run(head, file.string());
     RowReader reader(file, *index, head, keep);
     if (!reader.read(threads)) return std::nullopt;

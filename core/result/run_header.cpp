@@ -71,7 +71,7 @@ void from_json(const json& all, RunHeader& header) {
   for (const char* of_event : {"event", "environment"}) header.rest.erase(of_event);
 }
 
-json settings_that_count(const RunHeader& header) {
+json list_counting_settings(const RunHeader& header) {
   constexpr std::array names{"suite_hash",  "statistics",       "seed",
                              "scale",       "allocator",        "launcher",
                              "shapes",      "max_time",         "precision_target",

@@ -84,6 +84,6 @@ void from_json(const nlohmann::json& json, RunHeader& header);
 
 /// The fields that must be equal in a resumed run and in the interrupted one, as to_json() writes
 /// them.
-nlohmann::json settings_that_count(const RunHeader& header);
+nlohmann::json list_counting_settings(const RunHeader& header);
 
 }  // namespace assay

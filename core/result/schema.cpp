@@ -324,8 +324,8 @@ bool satisfies(const json& value, const std::string& schema_name, const std::str
   return is_valid(value, schema_named(schema_name, definition, new_fields));
 }
 
-std::vector<std::string> schema_errors(const json& document, const std::string& schema_name,
-                                       const std::string& shown_as) {
+std::vector<std::string> find_schema_errors(const json& document, const std::string& schema_name,
+                                            const std::string& shown_as) {
   const Schema& schema = schema_named(schema_name, "", may_have_new_fields(document, schema_name));
   if (is_valid(document, schema)) return {};
   if (const std::string newer = too_new(document, schema.text); !newer.empty())
@@ -361,7 +361,7 @@ std::vector<std::string> schema_errors(const json& document, const std::string& 
 }
 
 void check_own(const json& document, const std::string& kind) {
-  if (const auto errors = schema_errors(document, kind, "the " + kind); !errors.empty())
+  if (const auto errors = find_schema_errors(document, kind, "the " + kind); !errors.empty())
     throw std::runtime_error(
         errors.front() +
         " (The document violates its schema.) Please report this as a bug of Assay.");
@@ -369,7 +369,7 @@ void check_own(const json& document, const std::string& kind) {
 
 json read_checked(const std::filesystem::path& file, const std::string& schema_name) {
   json document = read_json(file);
-  const std::vector<std::string> errors = schema_errors(document, schema_name, file.string());
+  const std::vector<std::string> errors = find_schema_errors(document, schema_name, file.string());
   if (errors.empty()) return document;
   constexpr std::size_t most = 5;
   std::vector<std::string> first(

@@ -36,8 +36,9 @@ bool satisfies(const nlohmann::json& value, const std::string& schema_name,
 
 /// The violations of a schema: "<shown_as> at /rows/3/status: found \"okay\", expected one of ok,
 /// …. Did you mean 'ok'?". Empty if the document is valid.
-std::vector<std::string> schema_errors(const nlohmann::json& document,
-                                       const std::string& schema_name, const std::string& shown_as);
+std::vector<std::string> find_schema_errors(const nlohmann::json& document,
+                                            const std::string& schema_name,
+                                            const std::string& shown_as);
 
 /// Checks a document before it is written, so that no program writes what it would refuse to read:
 /// std::runtime_error if it violates results-schema/<kind>.schema.json.
@@ -59,6 +60,6 @@ void write_text(const std::filesystem::path& file, const std::string& text);
 void check_writable(const std::filesystem::path& file);
 
 /// Names (without .json) of the JSON files in a folder, sorted; empty if the folder does not exist.
-std::vector<std::string> json_names(const std::filesystem::path& folder);
+std::vector<std::string> list_json_names(const std::filesystem::path& folder);
 
 }  // namespace assay

@@ -111,7 +111,7 @@ void check_finite(const json& value, const std::string& pointer) {
 
 /// One line a top-level member, and one for each object of a top-level list, so that two files can
 /// be compared by line.
-std::string file_text(const json& document) {
+std::string format_schema_file(const json& document) {
   // Texts may come from drivers and file names. Bytes that are not UTF-8 are replaced, so that the
   // file is not lost.
   const auto dump = [](const json& value) {
@@ -187,10 +187,10 @@ json read_json(const fs::path& file) {
 
 void write_json(const fs::path& file, const json& document) {
   check_finite(document, "");
-  write_text(file, file_text(document));
+  write_text(file, format_schema_file(document));
 }
 
-std::vector<std::string> json_names(const fs::path& folder) {
+std::vector<std::string> list_json_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(folder, missing))

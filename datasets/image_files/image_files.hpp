@@ -61,12 +61,12 @@ class ImageDecoder {
 /// JPEG: grey, YCbCr, RGB, and CMYK and YCCK as Adobe writes them; sequential and progressive. A
 /// reduced image is computed by a smaller inverse DCT. A box has the same pixels as in the whole
 /// image. Truncated data are refused, even after the end of the box.
-std::unique_ptr<ImageDecoder> jpeg_decoder();
+std::unique_ptr<ImageDecoder> make_jpeg_decoder();
 /// PNG of any kind, as 8-bit colours; transparency is ignored.
-std::unique_ptr<ImageDecoder> png_decoder();
+std::unique_ptr<ImageDecoder> make_png_decoder();
 /// Decodes both. The first bytes of the image decide, not the name: a few .JPEG files of ImageNet
 /// are PNG.
-std::unique_ptr<ImageDecoder> image_decoder();
+std::unique_ptr<ImageDecoder> make_image_decoder();
 
 /// Rows of R, G, B, three bytes each: those of `box`, and perhaps more columns.
 struct RgbView {
@@ -86,7 +86,7 @@ class BareJpegLoop {
   virtual RgbView decode(std::span<const std::uint8_t> encoded, int reduction = 1,
                          const PixelBox& box = {}) = 0;
 };
-std::unique_ptr<BareJpegLoop> bare_jpeg_loop();
+std::unique_ptr<BareJpegLoop> make_bare_jpeg_loop();
 
 enum class JpegColours { ycbcr, grey, cmyk, ycck };
 /// `pixels`: width * height * 3 bytes R, G, B. `quality`: 1 to 100; up to 95 chroma is halved in

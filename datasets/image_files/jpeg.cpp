@@ -161,7 +161,7 @@ class ExampleLoop final : public BareJpegLoop, Decompressor {
 
 }  // namespace
 
-std::unique_ptr<ImageDecoder> jpeg_decoder() { return std::make_unique<JpegDecoder>(); }
-std::unique_ptr<BareJpegLoop> bare_jpeg_loop() { return std::make_unique<ExampleLoop>(); }
+std::unique_ptr<ImageDecoder> make_jpeg_decoder() { return std::make_unique<JpegDecoder>(); }
+std::unique_ptr<BareJpegLoop> make_bare_jpeg_loop() { return std::make_unique<ExampleLoop>(); }
 
 }  // namespace assay

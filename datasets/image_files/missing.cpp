@@ -18,10 +18,10 @@ const std::string& why_no_images() {
   return why;
 }
 
-std::unique_ptr<ImageDecoder> jpeg_decoder() { refuse_images(); }
-std::unique_ptr<ImageDecoder> png_decoder() { refuse_images(); }
-std::unique_ptr<ImageDecoder> image_decoder() { refuse_images(); }
-std::unique_ptr<BareJpegLoop> bare_jpeg_loop() { refuse_images(); }
+std::unique_ptr<ImageDecoder> make_jpeg_decoder() { refuse_images(); }
+std::unique_ptr<ImageDecoder> make_png_decoder() { refuse_images(); }
+std::unique_ptr<ImageDecoder> make_image_decoder() { refuse_images(); }
+std::unique_ptr<BareJpegLoop> make_bare_jpeg_loop() { refuse_images(); }
 Bytes encode_jpeg(std::span<const std::uint8_t>, ImageSize, int, JpegColours, bool) {
   refuse_images();
 }

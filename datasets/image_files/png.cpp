@@ -118,14 +118,14 @@ class AnyDecoder final : public ImageDecoder {
   }
 
  private:
-  std::unique_ptr<ImageDecoder> jpeg_ = jpeg_decoder(), png_ = png_decoder();
+  std::unique_ptr<ImageDecoder> jpeg_ = make_jpeg_decoder(), png_ = make_png_decoder();
   ImageDecoder* chosen_ = jpeg_.get();
 };
 
 }  // namespace
 
-std::unique_ptr<ImageDecoder> png_decoder() { return std::make_unique<PngDecoder>(); }
-std::unique_ptr<ImageDecoder> image_decoder() { return std::make_unique<AnyDecoder>(); }
+std::unique_ptr<ImageDecoder> make_png_decoder() { return std::make_unique<PngDecoder>(); }
+std::unique_ptr<ImageDecoder> make_image_decoder() { return std::make_unique<AnyDecoder>(); }
 
 Bytes encode_png(std::span<const std::uint8_t> pixels, ImageSize size) {
   png_image image = {};

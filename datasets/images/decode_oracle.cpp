@@ -108,7 +108,7 @@ ClaimedView compute_claimed_view(ImageSize image, const std::string& augment, st
 
 DecodeOracle::DecodeOracle(std::span<const std::uint8_t> encoded, const DecodeClaims& claims,
                            std::uint64_t epoch, std::int64_t index)
-    : size_(claims.size), decoder_(image_decoder()) {
+    : size_(claims.size), decoder_(make_image_decoder()) {
   const ImageSize whole = decoder_->open(encoded);
   view_ = claims.training ? compute_claimed_view(whole, claims.augment, claims.seed, epoch, index)
                           : compute_claimed_view(whole);

@@ -46,7 +46,7 @@ std::unique_ptr<ImageSource> make_generated_images(const GeneratedImages& images
 /// repeated up to this side; 0: they are not. InputError if there are no labels, labels do not
 /// count from 0, the number of features is not a square, values are negative, `side` is not a
 /// multiple of the pictures' side, or the table does not have these rows.
-std::unique_ptr<ImageSource> table_images(const std::string& path, std::int64_t first = 0,
-                                          std::int64_t count = 0, int side = 0);
+std::unique_ptr<ImageSource> make_table_images(const std::string& path, std::int64_t first = 0,
+                                               std::int64_t count = 0, int side = 0);
 
 }  // namespace assay

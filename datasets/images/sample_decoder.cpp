@@ -33,7 +33,7 @@ DecodedPart find_decoded_part(ImageSize image, bool reduces, const DecodeSetting
 }
 
 SampleDecoder::SampleDecoder(const DecodeSettings& settings)
-    : settings_(settings), decoder_(image_decoder()) {}
+    : settings_(settings), decoder_(make_image_decoder()) {}
 
 void SampleDecoder::decode(std::span<const std::uint8_t> encoded, std::uint64_t epoch,
                            std::int64_t index, float* out) {
@@ -46,7 +46,7 @@ void SampleDecoder::decode(std::span<const std::uint8_t> encoded, std::uint64_t 
 
 void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSettings& settings,
                       std::uint64_t epoch, std::int64_t index, float* out) {
-  const std::unique_ptr<ImageDecoder> decoder = image_decoder();
+  const std::unique_ptr<ImageDecoder> decoder = make_image_decoder();
   const ImageSize image = decoder->open(encoded);
   const View view = make_view(image, settings, epoch, index);
   const int reduction = decoder->reduces() ? reduction_for(view.crop, settings.size) : 1;

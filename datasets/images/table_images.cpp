@@ -76,8 +76,8 @@ class TableImages final : public ImageSource {
 
 }  // namespace
 
-std::unique_ptr<ImageSource> table_images(const std::string& path, std::int64_t first,
-                                          std::int64_t count, int side) {
+std::unique_ptr<ImageSource> make_table_images(const std::string& path, std::int64_t first,
+                                               std::int64_t count, int side) {
   return std::make_unique<TableImages>(path, first, count, side);
 }
 

@@ -24,7 +24,7 @@ const OperationBenchmark& activation_benchmark() {
                  parse_name<ActivationFunction>(settings.at("function")),
                  settings.at("bias") == "channel", precision(settings.at("precision")));
            },
-       .oracle = of_problems(activation_oracle)});
+       .oracle = of_problems(make_activation_oracle)});
   return benchmark;
 }
 

@@ -126,7 +126,7 @@ class ActivationOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> activation_oracle(const ActivationProblem& problem) {
+std::unique_ptr<Oracle> make_activation_oracle(const ActivationProblem& problem) {
   return std::make_unique<ActivationOracle>(problem);
 }
 

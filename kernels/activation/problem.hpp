@@ -77,6 +77,6 @@ class ActivationProblem final : public ShapedProblem<ActivationProblem, Activati
 std::optional<std::string> why_not_precision(const ActivationProblem& problem);
 
 /// Expected values of all outputs in fp64, and error bounds (kernels/activation/formula_items.hpp).
-std::unique_ptr<Oracle> activation_oracle(const ActivationProblem& problem);
+std::unique_ptr<Oracle> make_activation_oracle(const ActivationProblem& problem);
 
 }  // namespace assay

@@ -19,7 +19,7 @@ const OperationBenchmark& concat_benchmark() {
                  parse_concat(text), parse_name<ConcatDirection>(settings.at("direction")),
                  precision(settings.at("precision")));
            },
-       .oracle = of_problems(concat_oracle)});
+       .oracle = of_problems(make_concat_oracle)});
   return benchmark;
 }
 

@@ -68,7 +68,7 @@ class ConcatOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> concat_oracle(const ConcatProblem& problem) {
+std::unique_ptr<Oracle> make_concat_oracle(const ConcatProblem& problem) {
   return std::make_unique<ConcatOracle>(problem);
 }
 

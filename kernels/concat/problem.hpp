@@ -66,6 +66,6 @@ class ConcatProblem final : public ShapedProblem<ConcatProblem, ConcatShape> {
 std::optional<std::string> why_not_precision(const ConcatProblem& problem);
 
 /// The value of every element of the outputs.
-std::unique_ptr<Oracle> concat_oracle(const ConcatProblem& problem);
+std::unique_ptr<Oracle> make_concat_oracle(const ConcatProblem& problem);
 
 }  // namespace assay

@@ -18,7 +18,7 @@ class ConvBenchmark final : public OperationBenchmark {
     // too: a suite for GPUs is then unsupported, not a usage error.
     return {
         make_dimension("direction", "pass to time", list_names<ConvDirection>(), {"forward"}),
-        dimension::precision(precision_names(), {"fp32"}),
+        dimension::precision(list_precision_names(), {"fp32"}),
         dimension::backend("conv", {"onednn"}),
         dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm",
                               "implicit_precomp_gemm", "gemm", "fft", "fft_tiling", "algo_0",
@@ -41,7 +41,7 @@ class ConvBenchmark final : public OperationBenchmark {
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
-    return conv_oracle(problem_cast<ConvProblem>(problem));
+    return make_conv_oracle(problem_cast<ConvProblem>(problem));
   }
 };
 

@@ -66,7 +66,7 @@ Method method(const Execution& execution) {
   return Method::direct;
 }
 
-std::vector<double> winograd_amplifications(int outputs, int taps) {
+std::vector<double> compute_winograd_amplifications(int outputs, int taps) {
   const int points = outputs + taps - 2;  // finite ones; infinity is the last
   std::vector<double> x{0};
   for (double p = 1; static_cast<int>(x.size()) < points;
@@ -153,8 +153,8 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Execution& execution, s
       count = terms * tile * tile;
     }
     const double reads = weights ? tile : taps;  // terms of one filter transform
-    const std::vector<double> all =
-        weights ? winograd_amplifications(taps, tile) : winograd_amplifications(tile, taps);
+    const std::vector<double> all = weights ? compute_winograd_amplifications(taps, tile)
+                                            : compute_winograd_amplifications(tile, taps);
     const double amplification = *std::max_element(all.begin(), all.end());
     if (!indices.empty()) typical_ = typical(all, problem, indices) / amplification;
     variance_ = (find_variance(terms) + (reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0) *

@@ -33,7 +33,7 @@ Method method(const Execution& execution);
 /// Growth of the variance of rounding errors in one dimension of F(outputs x outputs, taps x taps)
 /// Winograd over one direct sum, for each output of a tile, from the Cook-Toom transforms with the
 /// points 0, 1, -1, 2, -2, 1/2, -1/2, 4, -4, … and infinity.
-std::vector<double> winograd_amplifications(int outputs, int taps);
+std::vector<double> compute_winograd_amplifications(int outputs, int taps);
 
 /// Number of points of the largest Winograd transform, F(6x6, 3x3), for which bounds were derived
 /// and compared with computed errors. The bound grows with the tile that a backend declares, so
@@ -41,7 +41,7 @@ std::vector<double> winograd_amplifications(int outputs, int taps);
 inline constexpr int most_winograd_points = 8;
 
 /// The reason why results of `executed` cannot be judged; nothing if they can
-/// (Oracle::cannot_judge).
+/// (Oracle::why_unjudgeable).
 std::optional<std::string> explain_unjudged(const ConvProblem& problem, const Execution& execution);
 
 class ErrorModel : public sums::ErrorModel {

@@ -275,7 +275,7 @@ class ConvOracle final : public Oracle {
     return sum_of_outputs(problem_, a, b, weights);
   }
 
-  std::optional<std::string> cannot_judge(const Execution& execution) const override {
+  std::optional<std::string> why_unjudgeable(const Execution& execution) const override {
     return explain_unjudged(problem_, execution);
   }
 
@@ -291,7 +291,7 @@ class ConvOracle final : public Oracle {
 }  // namespace
 }  // namespace convolution
 
-std::unique_ptr<Oracle> conv_oracle(const ConvProblem& problem) {
+std::unique_ptr<Oracle> make_conv_oracle(const ConvProblem& problem) {
   return std::make_unique<convolution::ConvOracle>(problem);
 }
 

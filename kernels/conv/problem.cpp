@@ -43,7 +43,7 @@ std::optional<std::string> why_not_precision(const ConvProblem& problem) {
          "precision.";
 }
 
-double winograd_flops(const ConvProblem& problem, int tile) {
+double count_winograd_flops(const ConvProblem& problem, int tile) {
   const ConvShape& s = problem.shape();
   const bool plane = s.kd == 1 && s.sd == 1 && s.dd == 0 && s.pd == 0;  // depth is one more batch
   if (tile < 1 || !plane || s.sh != 1 || s.sw != 1 || s.dh != 0 || s.dw != 0) return 0;

@@ -85,10 +85,10 @@ std::optional<std::string> why_not_precision(const ConvProblem& problem);
 /// Convolutional Neural Networks, arXiv:1509.09308): products in the transformed domain and their
 /// additions, without the transforms. 0 if they are unknown, because the tile is not given or
 /// Winograd cannot compute the shape.
-double winograd_flops(const ConvProblem& problem, int tile);
+double count_winograd_flops(const ConvProblem& problem, int tile);
 
 /// Expected values of single output elements in fp64, and error bounds, which depend on the number
 /// of products, the precision and the algorithm (docs/method-conv.md).
-std::unique_ptr<Oracle> conv_oracle(const ConvProblem& problem);
+std::unique_ptr<Oracle> make_conv_oracle(const ConvProblem& problem);
 
 }  // namespace assay

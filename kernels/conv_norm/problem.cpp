@@ -16,7 +16,7 @@ class ConvNormOracle final : public Oracle {
  public:
   explicit ConvNormOracle(const ConvNormProblem& problem)
       : norm_(problem_cast<NormProblem>(problem.normalization())),
-        conv_(conv_oracle(problem_cast<ConvProblem>(problem.convolution()))),
+        conv_(make_conv_oracle(problem_cast<ConvProblem>(problem.convolution()))),
         sums_(problem_cast<ConvProblem>(problem.convolution()).tensors().back()) {}
 
   bool nonnegative(const TensorSpec& argument) const override {
@@ -64,8 +64,8 @@ class ConvNormOracle final : public Oracle {
     }
   }
 
-  std::optional<std::string> cannot_judge(const Execution& execution) const override {
-    return conv_->cannot_judge(execution);
+  std::optional<std::string> why_unjudgeable(const Execution& execution) const override {
+    return conv_->why_unjudgeable(execution);
   }
 
   double widest_norm_bound() const override { return conv_->widest_norm_bound(); }
@@ -104,7 +104,7 @@ std::vector<TensorSpec> ConvNormProblem::tensors() const {
   return all;
 }
 
-std::unique_ptr<Oracle> conv_norm_oracle(const ConvNormProblem& problem) {
+std::unique_ptr<Oracle> make_conv_norm_oracle(const ConvNormProblem& problem) {
   return std::make_unique<ConvNormOracle>(problem);
 }
 

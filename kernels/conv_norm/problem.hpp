@@ -40,6 +40,6 @@ class ConvNormProblem final : public ProblemOf<ConvNormProblem> {
 
 /// Expected values and bounds. Elements are chosen as for a convolution. The bound is that of the
 /// two parts, computed one after the other (docs/gpu.md).
-std::unique_ptr<Oracle> conv_norm_oracle(const ConvNormProblem& problem);
+std::unique_ptr<Oracle> make_conv_norm_oracle(const ConvNormProblem& problem);
 
 }  // namespace assay

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{1} << 44;
 
 std::vector<std::string> nodes_here() {
-  std::vector<std::string> all = memory_places();
+  std::vector<std::string> all = list_memory_places();
   std::erase_if(all, [](const std::string& place) { return !place.starts_with("numa"); });
   return all;
 }
@@ -45,7 +45,7 @@ Dimension place(const char* name, const char* what) {
                   what, every_place),
       {}, nodes_here());
   if (axis.defaults.empty()) axis.defaults = {"numa0"};
-  axis.every = memory_places();
+  axis.every = list_memory_places();
   axis.shown_default = "every NUMA node";
   return axis;
 }
@@ -141,7 +141,7 @@ class CopyBenchmark final : public OperationBenchmark {
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
-    return copy_oracle(problem_cast<CopyProblem>(problem));
+    return make_copy_oracle(problem_cast<CopyProblem>(problem));
   }
 };
 

@@ -38,6 +38,8 @@ class CopyOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> copy_oracle(const CopyProblem&) { return std::make_unique<CopyOracle>(); }
+std::unique_ptr<Oracle> make_copy_oracle(const CopyProblem&) {
+  return std::make_unique<CopyOracle>();
+}
 
 }  // namespace assay

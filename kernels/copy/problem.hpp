@@ -69,6 +69,6 @@ struct CopyTeam {
 std::vector<CopyTeam> copy_teams(const CopyProblem& problem, bool pulls);
 
 /// Compares every byte of every destination.
-std::unique_ptr<Oracle> copy_oracle(const CopyProblem& problem);
+std::unique_ptr<Oracle> make_copy_oracle(const CopyProblem& problem);
 
 }  // namespace assay

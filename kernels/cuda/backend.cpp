@@ -19,7 +19,7 @@ Makers& makers() {
 
 namespace {
 
-std::string version_text(int version) {
+std::string format_version(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
@@ -31,14 +31,14 @@ class CudaBackend final : public MakerBackend {
   nlohmann::json software() const override {
     int runtime = 0;
     cudaRuntimeGetVersion(&runtime);
-    nlohmann::json all{{"cuda", version_text(runtime)},
-                       {"built_for", version_text(CUDART_VERSION)},
+    nlohmann::json all{{"cuda", format_version(runtime)},
+                       {"built_for", format_version(CUDART_VERSION)},
                        {"cudnn", cudnn_library().substr(6)},
                        {"trace", tracer()}};
     // Properties that only CUDA knows, and that identify machines of one kind.
     try {
       const Facts& gpu = place().facts();
-      all.update({{"driver", version_text(gpu.driver)},
+      all.update({{"driver", format_version(gpu.driver)},
                   {"gpu", gpu.name},
                   {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
                   {"multiprocessors", gpu.processors},
@@ -85,7 +85,7 @@ std::string why_not_libraries() {
   const auto of_cudnn = static_cast<int>(cudnnGetCudartVersion());
   if (of_cudnn != 0 && of_cudnn / 1000 != runtime / 1000)
     return fmt::format("{} was built for CUDA {}, but CUDA {} is loaded", library,
-                       version_text(of_cudnn), version_text(runtime));
+                       format_version(of_cudnn), format_version(runtime));
   return "";
 }
 

@@ -23,8 +23,8 @@ namespace {
 /// because they round these once more.
 std::vector<std::string> graphs_of_auto(Precision precision) {
   if (precision == Precision::int8) return {};
-  if (precision == Precision::fp32 || precision == Precision::fp64) return conv_plan_names();
-  return {conv_plan_names().front()};
+  if (precision == Precision::fp32 || precision == Precision::fp64) return list_conv_plan_names();
+  return {list_conv_plan_names().front()};
 }
 
 /// A null operation if the GPUs of all ranks support the precision; otherwise the reason.
@@ -42,13 +42,14 @@ OperationResult make_uniform(CudnnDevice& place, const ConvProblem& conv, const 
                              Communicator& ranks) {
   const Precision precision = conv.precision();
   const std::string wanted = options.get("algorithm", "auto");
-  const std::vector<std::string>& names = conv_algorithm_names(conv.direction());
-  const bool graph = std::ranges::find(conv_plan_names(), wanted) != conv_plan_names().end();
+  const std::vector<std::string>& names = list_algorithm_names(conv.direction());
+  const bool graph =
+      std::ranges::find(list_conv_plan_names(), wanted) != list_conv_plan_names().end();
   const auto position = std::ranges::find(names, wanted);
   if (wanted != "auto" && !graph && position == names.end())
     return Unsupported{fmt::format("cuDNN has no {} for {} (it has auto, {}, {})", wanted,
                                    name(conv.direction()), fmt::join(names, ", "),
-                                   fmt::join(conv_plan_names(), ", "))};
+                                   fmt::join(list_conv_plan_names(), ", "))};
   if (graph && precision == Precision::int8)
     return Unsupported{"cuda has int8 by cuDNN's older interface alone. Use auto."};
   if (OperationResult has = precision_on_all(place, precision, ranks);
@@ -86,9 +87,9 @@ OperationResult make_mixed(CudnnDevice& place, const ConvProblem& conv, const Op
     return has;
   std::vector<std::string> names{options.get("algorithm", "auto")};
   if (names.front() == "auto") {
-    names.push_back(conv_plan_names().front());
+    names.push_back(list_conv_plan_names().front());
     std::ranges::copy_if(
-        conv_algorithm_names(conv.direction()), std::back_inserter(names),
+        list_algorithm_names(conv.direction()), std::back_inserter(names),
         [](const std::string& name) { return find_family(name) == Family::direct; });
   }
   std::string why;
@@ -114,7 +115,7 @@ OperationResult make_mixed(CudnnDevice& place, const ConvProblem& conv, const Op
 OperationResult make_summed(CudnnDevice& place, const ConvProblem& conv, const Options& options,
                             Communicator& ranks) {
   const Precision precision = conv.precision();
-  const std::string graph = conv_plan_names().front();
+  const std::string graph = list_conv_plan_names().front();
   if (options.get("algorithm", "auto") != "auto")
     return Unsupported{fmt::format("cuda sums beside a convolution by {} alone. Use auto.", graph)};
   if (conv.direction() != ConvDirection::forward || conv.tensors().back().dims.size() != 4 ||
@@ -154,8 +155,8 @@ OperationResult make_conv(Device& device, const Problem& problem, const Options&
 }
 
 std::vector<std::string> all_names() {
-  std::vector<std::string> all = all_conv_algorithm_names();
-  std::ranges::copy(conv_plan_names(), std::back_inserter(all));
+  std::vector<std::string> all = list_all_conv_algorithm_names();
+  std::ranges::copy(list_conv_plan_names(), std::back_inserter(all));
   return all;
 }
 

@@ -21,7 +21,7 @@ std::vector<ConvChoice> list_offers(const Ask& ask) {
 
 }  // namespace
 
-const std::vector<std::string>& conv_algorithm_names(ConvDirection direction) {
+const std::vector<std::string>& list_algorithm_names(ConvDirection direction) {
   static const std::vector<std::string> forward{
       "implicit_gemm", "implicit_precomp_gemm", "gemm", "direct", "fft", "fft_tiling",
       "winograd",      "winograd_nonfused"};
@@ -46,11 +46,11 @@ const std::vector<std::string>& conv_algorithm_names(ConvDirection direction) {
   return bwd_weights;
 }
 
-std::vector<std::string> all_conv_algorithm_names() {
+std::vector<std::string> list_all_conv_algorithm_names() {
   std::vector<std::string> all;
   for (const ConvDirection direction :
        {ConvDirection::forward, ConvDirection::bwd_data, ConvDirection::bwd_weights})
-    for (const std::string& name : conv_algorithm_names(direction))
+    for (const std::string& name : list_algorithm_names(direction))
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
   return all;
 }

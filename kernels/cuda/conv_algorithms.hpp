@@ -10,9 +10,9 @@
 namespace assay::cuda {
 
 /// Names of a direction's algorithms; the place in the list is the enumerator's value.
-const std::vector<std::string>& conv_algorithm_names(ConvDirection direction);
+const std::vector<std::string>& list_algorithm_names(ConvDirection direction);
 /// The names of all directions, each once.
-std::vector<std::string> all_conv_algorithm_names();
+std::vector<std::string> list_all_conv_algorithm_names();
 
 /// True if, by cuDNN's documentation ("Reproducibility"), an algorithm adds by atomic operations,
 /// in no fixed order.

@@ -291,7 +291,7 @@ class Choice {
     for (const ConvChoice& offer :
          fitting(ConvCall(request_.place, request_.problem, request_.form).offers(),
                  request_.form.arithmetic.math, request_.place.memory_available())) {
-      const std::string& name = conv_algorithm_names(
+      const std::string& name = list_algorithm_names(
           request_.problem.direction())[static_cast<std::size_t>(offer.algorithm)];
       // An algorithm is offered once in each arithmetic.
       if (std::ranges::find(all, name, &Candidate::name) == all.end())
@@ -419,7 +419,7 @@ bool has_room(const CudnnDevice& device, const Operation& operation) {
 OperationResult by_algorithm(const ConvRequest& conv_request, int algorithm) {
   return settle_operation(
       conv_request,
-      conv_algorithm_names(conv_request.problem.direction())[static_cast<std::size_t>(algorithm)],
+      list_algorithm_names(conv_request.problem.direction())[static_cast<std::size_t>(algorithm)],
       std::numeric_limits<std::size_t>::max(), [&] {
         return std::make_unique<AlgorithmWay>(conv_request.place, conv_request.problem,
                                               conv_request.form, algorithm);

@@ -105,7 +105,8 @@ OperationResult make_conv_norm(Device& device, const Problem& what, const Option
   const auto& conv = problem_cast<ConvProblem>(problem.convolution());
   const auto& norm = problem_cast<NormProblem>(problem.normalization());
   auto& place = static_cast<CudnnDevice&>(device);
-  const std::string graph = conv_plan_names().front(), wanted = options.get("algorithm", "auto"),
+  const std::string graph = list_conv_plan_names().front(),
+                    wanted = options.get("algorithm", "auto"),
                     layout = options.get("layout", "any");
   if (wanted != "auto" && wanted != graph)
     return Unsupported{
@@ -141,7 +142,7 @@ OperationResult make_conv_norm(Device& device, const Problem& what, const Option
 }
 
 const Maker add_conv_norm{
-    makers(), problem_kind<ConvNormProblem>(), &make_conv_norm, {conv_plan_names().front()}};
+    makers(), problem_kind<ConvNormProblem>(), &make_conv_norm, {list_conv_plan_names().front()}};
 
 }  // namespace
 }  // namespace assay::cuda

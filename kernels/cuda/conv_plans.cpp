@@ -173,7 +173,7 @@ class PlanWay final : public ConvWay {
 
 }  // namespace
 
-const std::vector<std::string>& conv_plan_names() {
+const std::vector<std::string>& list_conv_plan_names() {
   static const std::vector<std::string> names{"graph", "graph_winograd", "graph_fft"};
   return names;
 }

@@ -13,7 +13,7 @@
 namespace assay::cuda {
 
 /// The algorithms that are plans: direct sums, and those whose notes say Winograd or FFT.
-const std::vector<std::string>& conv_plan_names();
+const std::vector<std::string>& list_conv_plan_names();
 
 /// An object of the graph interface.
 class GraphObject {

@@ -35,7 +35,7 @@ ASSAY_ITEM Stored narrow(ValueOf<Stored> value) {
   else if constexpr (std::is_same_v<Stored, __nv_bfloat16>)
     return __float2bfloat16_rn(value);
   else if constexpr (std::is_same_v<Stored, Fp8E4m3> || std::is_same_v<Stored, Fp8E5m2>)
-    return fp8_stored<Stored>(static_cast<double>(value));
+    return store_fp8<Stored>(static_cast<double>(value));
   else
     return value;
 }

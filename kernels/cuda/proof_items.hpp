@@ -72,9 +72,9 @@ ASSAY_CALLED_ITEM double round_to_format(Format format, double value) {
     case Format::fp16:
       return static_cast<double>(__half2float(__double2half(value)));
     case Format::fp8_e4m3:
-      return decode_value(fp8_stored<Fp8E4m3>(value));
+      return decode_value(store_fp8<Fp8E4m3>(value));
     case Format::fp8_e5m2:
-      return decode_value(fp8_stored<Fp8E5m2>(value));
+      return decode_value(store_fp8<Fp8E5m2>(value));
     default:
       return value;  // integers are sums of integers
   }

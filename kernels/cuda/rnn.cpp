@@ -30,7 +30,8 @@ class RecurrentNetwork final : public BoundOperation {
                                  static_cast<int>(problem.shape().batch)),
             "compiling the persistent kernels");
     ask_for_spaces(form);
-    const std::string algorithm = rnn_algorithm_names()[static_cast<std::size_t>(form.algorithm)];
+    const std::string algorithm =
+        list_rnn_algorithm_names()[static_cast<std::size_t>(form.algorithm)];
     execution_.algorithm = algorithm;
     execution_.implementation =
         fmt::format("{} {}", cudnn_library(), math_name(form.arithmetic.math));
@@ -248,7 +249,7 @@ Result<std::unique_ptr<Operation>> make_rnn(Device& device, const Problem& probl
   }
 }
 
-const Maker add_rnn{makers(), problem_kind<RnnProblem>(), &make_rnn, rnn_algorithm_names()};
+const Maker add_rnn{makers(), problem_kind<RnnProblem>(), &make_rnn, list_rnn_algorithm_names()};
 
 }  // namespace
 }  // namespace assay::cuda

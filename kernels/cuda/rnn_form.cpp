@@ -33,7 +33,7 @@ void set_sequence(const RnnDataDescriptor& descriptor, const RnnShape& s, std::i
 
 }  // namespace
 
-const std::vector<std::string>& rnn_algorithm_names() {
+const std::vector<std::string>& list_rnn_algorithm_names() {
   static const std::vector<std::string> names{"standard", "persist_static", "persist_dynamic"};
   return names;
 }
@@ -51,7 +51,7 @@ GateIds gate_ids(RnnCell cell, std::int64_t gate) {
 }
 
 Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm) {
-  const auto& names = rnn_algorithm_names();
+  const auto& names = list_rnn_algorithm_names();
   const std::string wanted = algorithm == "auto" ? names.front() : algorithm;
   const auto place = std::find(names.begin(), names.end(), wanted);
   if (place == names.end())

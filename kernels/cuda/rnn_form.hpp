@@ -15,7 +15,7 @@ using RnnDataDescriptor = CudnnObject<cudnnRNNDataDescriptor_t, &cudnnCreateRNND
                                       &cudnnDestroyRNNDataDescriptor>;
 
 /// Names of cuDNN's algorithms; the place in the list is the enumerator's value.
-const std::vector<std::string>& rnn_algorithm_names();
+const std::vector<std::string>& list_rnn_algorithm_names();
 
 /// A problem in cuDNN's terms.
 struct RnnForm {

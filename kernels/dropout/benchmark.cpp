@@ -18,7 +18,7 @@ const OperationBenchmark& dropout_benchmark() {
                  parse_dropout(text), parse_name<DropoutDirection>(settings.at("direction")),
                  precision(settings.at("precision")));
            },
-       .oracle = of_problems(dropout_oracle)});
+       .oracle = of_problems(make_dropout_oracle)});
   return benchmark;
 }
 

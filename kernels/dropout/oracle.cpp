@@ -55,7 +55,7 @@ class DropoutOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> dropout_oracle(const DropoutProblem& problem) {
+std::unique_ptr<Oracle> make_dropout_oracle(const DropoutProblem& problem) {
   return std::make_unique<DropoutOracle>(problem);
 }
 

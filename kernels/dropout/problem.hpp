@@ -82,6 +82,6 @@ DropoutMask dropout_mask(const DropoutProblem& problem, std::int32_t counter);
 std::optional<std::string> why_not_precision(const DropoutProblem& problem);
 
 /// Expected values of all elements, exactly.
-std::unique_ptr<Oracle> dropout_oracle(const DropoutProblem& problem);
+std::unique_ptr<Oracle> make_dropout_oracle(const DropoutProblem& problem);
 
 }  // namespace assay

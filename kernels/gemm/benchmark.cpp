@@ -12,7 +12,7 @@ class GemmBenchmark final : public OperationBenchmark {
   std::string description() const override { return "Matrix multiplication, as in BLAS."; }
 
   std::vector<Dimension> dimensions() const override {
-    return {dimension::precision(precision_names(), {"fp32"}),
+    return {dimension::precision(list_precision_names(), {"fp32"}),
             dimension::backend("gemm", {"onednn"}),
             dimension::algorithm({"auto"}),
             dimension::problem({"deepbench-device"}),
@@ -33,7 +33,7 @@ class GemmBenchmark final : public OperationBenchmark {
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
-    return gemm_oracle(problem_cast<GemmProblem>(problem));
+    return make_gemm_oracle(problem_cast<GemmProblem>(problem));
   }
 };
 

@@ -297,7 +297,7 @@ class GemmOracle final : public Oracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> gemm_oracle(const GemmProblem& problem) {
+std::unique_ptr<Oracle> make_gemm_oracle(const GemmProblem& problem) {
   return std::make_unique<GemmOracle>(problem);
 }
 

@@ -70,6 +70,6 @@ class GemmProblem final : public ShapedProblem<GemmProblem, GemmShape> {
 std::optional<std::string> why_not_precision(const GemmProblem& problem);
 
 /// Expected values of single output elements in fp64, and error bounds (docs/method-gemm.md).
-std::unique_ptr<Oracle> gemm_oracle(const GemmProblem& problem);
+std::unique_ptr<Oracle> make_gemm_oracle(const GemmProblem& problem);
 
 }  // namespace assay

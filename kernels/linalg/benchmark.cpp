@@ -46,7 +46,7 @@ class LinalgBenchmark final : public OperationBenchmark {
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
-    return linalg_oracle(problem_cast<LinalgProblem>(problem));
+    return make_linalg_oracle(problem_cast<LinalgProblem>(problem));
   }
 };
 

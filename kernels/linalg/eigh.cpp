@@ -116,7 +116,7 @@ class EighOracle final : public RelationOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> eigh_oracle(const LinalgProblem& problem) {
+std::unique_ptr<Oracle> make_eigh_oracle(const LinalgProblem& problem) {
   return std::make_unique<EighOracle>(problem);
 }
 

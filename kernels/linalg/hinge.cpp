@@ -227,7 +227,7 @@ class HingeOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> hinge_oracle(const LinalgProblem& problem) {
+std::unique_ptr<Oracle> make_hinge_oracle(const LinalgProblem& problem) {
   return std::make_unique<HingeOracle>(problem);
 }
 

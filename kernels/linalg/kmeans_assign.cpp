@@ -293,7 +293,7 @@ class KmeansAssignOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> kmeans_assign_oracle(const LinalgProblem& problem) {
+std::unique_ptr<Oracle> make_kmeans_assign_oracle(const LinalgProblem& problem) {
   return std::make_unique<KmeansAssignOracle>(problem);
 }
 

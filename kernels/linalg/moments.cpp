@@ -186,7 +186,7 @@ class MomentsOracle final : public Oracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> moments_oracle(const LinalgProblem& problem) {
+std::unique_ptr<Oracle> make_moments_oracle(const LinalgProblem& problem) {
   return std::make_unique<MomentsOracle>(problem);
 }
 

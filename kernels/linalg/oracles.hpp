@@ -7,12 +7,12 @@
 
 namespace assay::linalg {
 
-std::unique_ptr<Oracle> syrk_oracle(const LinalgProblem& problem);
-std::unique_ptr<Oracle> eigh_oracle(const LinalgProblem& problem);
-std::unique_ptr<Oracle> qr_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> make_syrk_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> make_eigh_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> make_qr_oracle(const LinalgProblem& problem);
 /// It serves moments and hinge_hessian.
-std::unique_ptr<Oracle> moments_oracle(const LinalgProblem& problem);
-std::unique_ptr<Oracle> kmeans_assign_oracle(const LinalgProblem& problem);
-std::unique_ptr<Oracle> hinge_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> make_moments_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> make_kmeans_assign_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> make_hinge_oracle(const LinalgProblem& problem);
 
 }  // namespace assay::linalg

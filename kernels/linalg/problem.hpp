@@ -79,6 +79,6 @@ class LinalgProblem final : public ShapedProblem<LinalgProblem, LinalgShape> {
 };
 
 /// Expected values of single output elements in fp64, and error bounds (docs/method-linalg.md).
-std::unique_ptr<Oracle> linalg_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> make_linalg_oracle(const LinalgProblem& problem);
 
 }  // namespace assay

@@ -129,7 +129,7 @@ class QrOracle final : public RelationOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> qr_oracle(const LinalgProblem& problem) {
+std::unique_ptr<Oracle> make_qr_oracle(const LinalgProblem& problem) {
   return std::make_unique<QrOracle>(problem);
 }
 

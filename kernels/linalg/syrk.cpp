@@ -83,7 +83,7 @@ class SyrkOracle final : public Oracle {
     return there ? *there : sum_outer_products(observations(inputs), u, v);
   }
 
-  std::optional<std::string> cannot_judge(const Execution&) const override {
+  std::optional<std::string> why_unjudgeable(const Execution&) const override {
     if (problem_.precision() != Precision::fp32 || problem_.shape().n <= most_fp32)
       return std::nullopt;
     return fmt::format(
@@ -106,7 +106,7 @@ class SyrkOracle final : public Oracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> syrk_oracle(const LinalgProblem& problem) {
+std::unique_ptr<Oracle> make_syrk_oracle(const LinalgProblem& problem) {
   return std::make_unique<SyrkOracle>(problem);
 }
 

@@ -38,7 +38,7 @@ const OperationBenchmark& loss_benchmark() {
              return make_loss(text, settings.at("direction") == "validation",
                               precision(settings.at("precision")));
            },
-       .oracle = of_problems(loss_oracle)});
+       .oracle = of_problems(make_loss_oracle)});
   return benchmark;
 }
 

@@ -144,7 +144,7 @@ class LossOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> loss_oracle(const LossProblem& problem) {
+std::unique_ptr<Oracle> make_loss_oracle(const LossProblem& problem) {
   return std::make_unique<LossOracle>(problem);
 }
 

@@ -64,6 +64,6 @@ class LossProblem final : public ShapedProblem<LossProblem, LossShape> {
 std::optional<std::string> why_not_precision(const LossProblem& problem);
 
 /// Expected values of all outputs in fp64, and error bounds (docs/method-training.md).
-std::unique_ptr<Oracle> loss_oracle(const LossProblem& problem);
+std::unique_ptr<Oracle> make_loss_oracle(const LossProblem& problem);
 
 }  // namespace assay

@@ -56,7 +56,7 @@ class Winograd final : public ConvOperation {
     execution_.compute = std::string(name(stored_));
     if (narrow()) execution_.operand_roundings = 2;
     execution_.tile = tile;
-    execution_.algorithmic_flops = winograd_flops(request.problem, tile);
+    execution_.algorithmic_flops = count_winograd_flops(request.problem, tile);
   }
 
   void run(Stream&) override {

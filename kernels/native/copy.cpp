@@ -87,7 +87,7 @@ class Copying final : public BoundOperation {
 Result<std::unique_ptr<Operation>> make_copy(Device&, const Problem& what, const Options& options,
                                              Communicator&) {
   const CopyProblem& problem = problem_cast<CopyProblem>(what);
-  const std::vector<std::string> known = memory_places();
+  const std::vector<std::string> known = list_memory_places();
   for (const auto& [from, to] : problem.paths())
     for (const std::string& place : {from, to})
       if (std::find(known.begin(), known.end(), place) == known.end())

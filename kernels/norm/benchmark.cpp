@@ -23,7 +23,7 @@ const OperationBenchmark& norm_benchmark() {
                  parse_name<NormFusion>(settings.at("fusion")),
                  precision(settings.at("precision")));
            },
-       .oracle = of_problems(norm_oracle)});
+       .oracle = of_problems(make_norm_oracle)});
   return benchmark;
 }
 

@@ -285,7 +285,7 @@ class NormOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> norm_oracle(const NormProblem& problem) {
+std::unique_ptr<Oracle> make_norm_oracle(const NormProblem& problem) {
   return std::make_unique<NormOracle>(problem);
 }
 

@@ -79,6 +79,6 @@ class NormProblem final : public ShapedProblem<NormProblem, NormShape> {
 std::optional<std::string> why_not_precision(const NormProblem& problem);
 
 /// Expected values of all outputs in fp64, and error bounds (docs/method-norm.md).
-std::unique_ptr<Oracle> norm_oracle(const NormProblem& problem);
+std::unique_ptr<Oracle> make_norm_oracle(const NormProblem& problem);
 
 }  // namespace assay

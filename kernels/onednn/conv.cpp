@@ -221,7 +221,7 @@ class Convolution final : public BoundOperation {
     if (winograd) {
       const int tile = winograd_tile(chosen.implementation);
       if (tile > 0) execution_.tile = tile;
-      execution_.algorithmic_flops = winograd_flops(problem, tile);
+      execution_.algorithmic_flops = count_winograd_flops(problem, tile);
     }
   }
 

@@ -33,7 +33,7 @@ const OperationBenchmark& pixel_loss_benchmark() {
              return make_pixel_loss(text, settings.at("direction") == "validation",
                                     precision(settings.at("precision")));
            },
-       .oracle = of_problems(pixel_loss_oracle)});
+       .oracle = of_problems(make_pixel_loss_oracle)});
   return benchmark;
 }
 

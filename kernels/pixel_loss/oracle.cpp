@@ -194,7 +194,7 @@ class PixelLossOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> pixel_loss_oracle(const PixelLossProblem& problem) {
+std::unique_ptr<Oracle> make_pixel_loss_oracle(const PixelLossProblem& problem) {
   return std::make_unique<PixelLossOracle>(problem);
 }
 

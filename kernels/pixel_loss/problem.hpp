@@ -60,6 +60,6 @@ class PixelLossProblem final : public ShapedProblem<PixelLossProblem, PixelLossS
 std::optional<std::string> why_not_precision(const PixelLossProblem& problem);
 
 /// Expected values of all outputs in fp64, and error bounds (docs/method-training.md).
-std::unique_ptr<Oracle> pixel_loss_oracle(const PixelLossProblem& problem);
+std::unique_ptr<Oracle> make_pixel_loss_oracle(const PixelLossProblem& problem);
 
 }  // namespace assay

@@ -21,7 +21,7 @@ const OperationBenchmark& pool_benchmark() {
                  parse_pool(text), parse_name<PoolDirection>(settings.at("direction")),
                  parse_name<PoolMode>(settings.at("mode")), precision(settings.at("precision")));
            },
-       .oracle = of_problems(pool_oracle)});
+       .oracle = of_problems(make_pool_oracle)});
   return benchmark;
 }
 

@@ -101,7 +101,7 @@ class PoolOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> pool_oracle(const PoolProblem& problem) {
+std::unique_ptr<Oracle> make_pool_oracle(const PoolProblem& problem) {
   return std::make_unique<PoolOracle>(problem);
 }
 

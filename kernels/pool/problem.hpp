@@ -77,6 +77,6 @@ inline PoolWindow pool_window(std::int64_t at, std::int64_t step, std::int64_t p
 std::optional<std::string> why_not_precision(const PoolProblem& problem);
 
 /// Expected values of all outputs in fp64, and error bounds (docs/method-pool.md).
-std::unique_ptr<Oracle> pool_oracle(const PoolProblem& problem);
+std::unique_ptr<Oracle> make_pool_oracle(const PoolProblem& problem);
 
 }  // namespace assay

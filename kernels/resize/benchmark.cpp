@@ -24,7 +24,7 @@ const OperationBenchmark& resize_benchmark() {
                  parse_name<ResizeCoordinates>(settings.at("coordinates")),
                  precision(settings.at("precision")));
            },
-       .oracle = of_problems(resize_oracle)});
+       .oracle = of_problems(make_resize_oracle)});
   return benchmark;
 }
 

@@ -136,7 +136,7 @@ class ResizeOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> resize_oracle(const ResizeProblem& problem) {
+std::unique_ptr<Oracle> make_resize_oracle(const ResizeProblem& problem) {
   return std::make_unique<ResizeOracle>(problem);
 }
 

@@ -75,6 +75,6 @@ inline constexpr const char* coordinate_roundings = "coordinate_roundings";
 std::optional<std::string> why_not_precision(const ResizeProblem& problem);
 
 /// Expected values of all outputs in fp64, and error bounds (docs/method-pool.md).
-std::unique_ptr<Oracle> resize_oracle(const ResizeProblem& problem);
+std::unique_ptr<Oracle> make_resize_oracle(const ResizeProblem& problem);
 
 }  // namespace assay

@@ -40,7 +40,7 @@ class RnnBenchmark final : public OperationBenchmark {
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
-    return rnn_oracle(problem_cast<RnnProblem>(problem));
+    return make_rnn_oracle(problem_cast<RnnProblem>(problem));
   }
 };
 

@@ -237,7 +237,7 @@ class RnnOracle final : public Oracle {
 }  // namespace
 }  // namespace recurrent
 
-std::unique_ptr<Oracle> rnn_oracle(const RnnProblem& problem) {
+std::unique_ptr<Oracle> make_rnn_oracle(const RnnProblem& problem) {
   return std::make_unique<recurrent::RnnOracle>(problem);
 }
 

@@ -127,6 +127,6 @@ inline constexpr const char* rounds_gate_sums = "gate_sum_roundings";
 
 /// Expected values in fp64 of whole rows of the batch (of weight gradients: of all rows), and error
 /// bounds by propagation of rounding errors (docs/method-rnn.md).
-std::unique_ptr<Oracle> rnn_oracle(const RnnProblem& problem);
+std::unique_ptr<Oracle> make_rnn_oracle(const RnnProblem& problem);
 
 }  // namespace assay

@@ -32,7 +32,7 @@ const OperationBenchmark& squared_error_benchmark() {
              return make_squared_error(text, settings.at("direction") == "validation",
                                        precision(settings.at("precision")));
            },
-       .oracle = of_problems(squared_error_oracle)});
+       .oracle = of_problems(make_squared_error_oracle)});
   return benchmark;
 }
 

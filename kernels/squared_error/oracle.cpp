@@ -140,7 +140,7 @@ class SquaredErrorOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> squared_error_oracle(const SquaredErrorProblem& problem) {
+std::unique_ptr<Oracle> make_squared_error_oracle(const SquaredErrorProblem& problem) {
   return std::make_unique<SquaredErrorOracle>(problem);
 }
 

@@ -58,6 +58,6 @@ class SquaredErrorProblem final : public ShapedProblem<SquaredErrorProblem, Squa
 std::optional<std::string> why_not_precision(const SquaredErrorProblem& problem);
 
 /// Expected values of all outputs in fp64, and error bounds (docs/method-training.md).
-std::unique_ptr<Oracle> squared_error_oracle(const SquaredErrorProblem& problem);
+std::unique_ptr<Oracle> make_squared_error_oracle(const SquaredErrorProblem& problem);
 
 }  // namespace assay

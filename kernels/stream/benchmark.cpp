@@ -33,7 +33,7 @@ class StreamBenchmark final : public OperationBenchmark {
       if (count > 0 && count <= *counts.rbegin()) counts.insert(count);
     threads.every.clear();
     for (const int count : counts) threads.every.push_back(std::to_string(count));
-    return {dimension::precision(precision_names(), {"fp64"}),
+    return {dimension::precision(list_precision_names(), {"fp64"}),
             dimension::backend("stream", {"native"}),
             algorithm,
             dimension::problem({"stream"}),
@@ -54,7 +54,7 @@ class StreamBenchmark final : public OperationBenchmark {
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
-    return stream_oracle(problem_cast<StreamProblem>(problem));
+    return make_stream_oracle(problem_cast<StreamProblem>(problem));
   }
 };
 

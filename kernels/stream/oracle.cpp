@@ -226,8 +226,9 @@ class StreamOracle final : public Oracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> stream_oracle(const StreamProblem& problem) {
-  if (problem.shape().kernel == StreamKernel::matmul) return conv_oracle(make_convolution(problem));
+std::unique_ptr<Oracle> make_stream_oracle(const StreamProblem& problem) {
+  if (problem.shape().kernel == StreamKernel::matmul)
+    return make_conv_oracle(make_convolution(problem));
   return std::make_unique<StreamOracle>(problem);
 }
 

@@ -114,6 +114,6 @@ struct DotConstants {
 };
 DotConstants dot_constants(Precision precision);
 
-std::unique_ptr<Oracle> stream_oracle(const StreamProblem& problem);
+std::unique_ptr<Oracle> make_stream_oracle(const StreamProblem& problem);
 
 }  // namespace assay

@@ -32,7 +32,7 @@ const OperationBenchmark& sum_benchmark() {
            [](const std::string& text, const Settings& settings) {
              return make_sum(text, precision(settings.at("precision")));
            },
-       .oracle = of_problems(sum_oracle)});
+       .oracle = of_problems(make_sum_oracle)});
   return benchmark;
 }
 

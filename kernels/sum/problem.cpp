@@ -61,7 +61,7 @@ std::optional<std::string> why_not_precision(const SumProblem& problem) {
   return why_not_plain(problem.precision(), "a sum");
 }
 
-std::unique_ptr<Oracle> sum_oracle(const SumProblem& problem) {
+std::unique_ptr<Oracle> make_sum_oracle(const SumProblem& problem) {
   return std::make_unique<SumOracle>(problem);
 }
 

@@ -44,6 +44,6 @@ class SumProblem final : public ProblemOf<SumProblem> {
 std::optional<std::string> why_not_precision(const SumProblem& problem);
 
 /// Expected values of all elements, exactly rounded.
-std::unique_ptr<Oracle> sum_oracle(const SumProblem& problem);
+std::unique_ptr<Oracle> make_sum_oracle(const SumProblem& problem);
 
 }  // namespace assay

@@ -95,7 +95,7 @@ const OperationBenchmark& update_benchmark() {
              return std::make_unique<UpdateProblem>(parse_update(text),
                                                     precision(settings.at("precision")));
            },
-       .oracle = of_problems(update_oracle)});
+       .oracle = of_problems(make_update_oracle)});
   return benchmark;
 }
 

@@ -288,7 +288,7 @@ class UpdateOracle final : public WholeOracle {
 
 }  // namespace
 
-std::unique_ptr<Oracle> update_oracle(const UpdateProblem& problem) {
+std::unique_ptr<Oracle> make_update_oracle(const UpdateProblem& problem) {
   return std::make_unique<UpdateOracle>(problem);
 }
 

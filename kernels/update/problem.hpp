@@ -98,6 +98,6 @@ double lamb_trust(const UpdateTensor& tensor, double w, double r);
 std::optional<std::string> why_not_precision(const UpdateProblem& problem);
 
 /// Expected values of all outputs in fp64, and error bounds (docs/method-training.md).
-std::unique_ptr<Oracle> update_oracle(const UpdateProblem& problem);
+std::unique_ptr<Oracle> make_update_oracle(const UpdateProblem& problem);
 
 }  // namespace assay

@@ -307,7 +307,7 @@ std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& analysis,
                                                  int ranks_here) const {
   std::string why;
   throw_on_all(analysis.ranks, [&] { why = why_not_here(analysis, ranks_here); });
-  if (why = fault_of_any(why, analysis.ranks); !why.empty()) return why;
+  if (why = find_fault_of_any(why, analysis.ranks); !why.empty()) return why;
   const std::string& data = analysis.settings.data;
   const RowPass pass{analysis.mine, storage(analysis.precision), needs_labels(),
                      analysis.steps.threads()};
@@ -355,9 +355,9 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
     if (is_file(settings.data, tables())) return of_file(settings.data, draw == 0 ? 0 : drawn);
     return prepare_table(table(settings.data, {settings.rows, settings.features, drawn}, settings));
   };
-  return analytics_workload(std::move(std::get<std::unique_ptr<Analysis>>(analysis)),
-                            std::move(draws), {selected.settings, context.seed}, context.ranks,
-                            table_problem(settings).amounts(), seconds_since(start));
+  return make_analytics_workload(std::move(std::get<std::unique_ptr<Analysis>>(analysis)),
+                                 std::move(draws), {selected.settings, context.seed}, context.ranks,
+                                 table_problem(settings).amounts(), seconds_since(start));
 }
 
 Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare_part(

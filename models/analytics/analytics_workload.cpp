@@ -154,10 +154,10 @@ TableClaims::TableClaims(const Settings& settings)
   features = std::stoll(size.substr(d + 1));
 }
 
-std::unique_ptr<Workload> analytics_workload(std::unique_ptr<Analysis> analysis, Draws draws,
-                                             CaseClaims claims, Communicator& ranks,
-                                             std::map<std::string, double> amounts,
-                                             double create_seconds) {
+std::unique_ptr<Workload> make_analytics_workload(std::unique_ptr<Analysis> analysis, Draws draws,
+                                                  CaseClaims claims, Communicator& ranks,
+                                                  std::map<std::string, double> amounts,
+                                                  double create_seconds) {
   return std::make_unique<AnalysisWorkload>(std::move(analysis), std::move(draws),
                                             std::move(claims), ranks, std::move(amounts),
                                             create_seconds);

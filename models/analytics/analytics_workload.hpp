@@ -72,9 +72,9 @@ using Draws = std::function<std::unique_ptr<DataTable>(int draw)>;
 
 /// `claims`: of the case, for verify(). `ranks` must outlive the workload. `amounts`:
 /// Problem::amounts(). `create_seconds`: the time that making the analysis took, for the row.
-std::unique_ptr<Workload> analytics_workload(std::unique_ptr<Analysis> analysis, Draws draws,
-                                             CaseClaims claims, Communicator& ranks,
-                                             std::map<std::string, double> amounts,
-                                             double create_seconds);
+std::unique_ptr<Workload> make_analytics_workload(std::unique_ptr<Analysis> analysis, Draws draws,
+                                                  CaseClaims claims, Communicator& ranks,
+                                                  std::map<std::string, double> amounts,
+                                                  double create_seconds);
 
 }  // namespace assay

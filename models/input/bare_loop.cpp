@@ -145,7 +145,7 @@ class BareLoopWorkload final : public Workload {
 
   /// Creates new decoders, whose memory has no image of an earlier run.
   void renew_loops() {
-    for (Thread& thread : threads_) thread = {bare_jpeg_loop(), {}, -1, thread.decoded};
+    for (Thread& thread : threads_) thread = {make_bare_jpeg_loop(), {}, -1, thread.decoded};
   }
 
   void decode(const Task& task, Thread& mine, std::int64_t i) {
@@ -178,7 +178,7 @@ class BareLoopWorkload final : public Workload {
     const std::size_t available = device_.memory_available();
     std::size_t bytes = 0;
     Sample sample;
-    const auto decoder = image_decoder();
+    const auto decoder = make_image_decoder();
     for (std::int64_t i = 0; i < run_.batches * run_.pipeline.batch; ++i) {
       const std::int64_t step = i / run_.pipeline.batch;
       const std::uint64_t epoch = first_epoch + static_cast<std::uint64_t>(step / share_.steps());
@@ -293,7 +293,7 @@ class BareLoopWorkload final : public Workload {
       const std::int64_t index = audit_.sample(place);
       Sample sample;
       set_->read(index, sample);
-      const auto decoder = image_decoder();
+      const auto decoder = make_image_decoder();
       const DecodedPart part =
           decode_part(*decoder, sample.encoded, audit_.decode(), place.epoch, index);
       const PixelView whole =
@@ -335,11 +335,11 @@ class BareLoopWorkload final : public Workload {
 
 }  // namespace
 
-std::unique_ptr<Workload> bare_loop_workload(std::shared_ptr<const SampleSet> set,
-                                             const InputRun& run, const InputClaims& claims,
-                                             Communicator& ranks,
-                                             std::map<std::string, double> amounts,
-                                             double create_seconds) {
+std::unique_ptr<Workload> make_bare_loop_workload(std::shared_ptr<const SampleSet> set,
+                                                  const InputRun& run, const InputClaims& claims,
+                                                  Communicator& ranks,
+                                                  std::map<std::string, double> amounts,
+                                                  double create_seconds) {
   return std::make_unique<BareLoopWorkload>(std::move(set), run, claims, ranks, std::move(amounts),
                                             create_seconds);
 }

@@ -299,7 +299,7 @@ class InputBenchmark final : public Benchmark {
     const InputClaims claims(selected.settings, context.seed);
     if (input.bare)
       if (auto why = why_not_threads(run.pipeline.threads)) return Unsupported{std::move(*why)};
-    const auto make = input.bare ? bare_loop_workload : input_workload;
+    const auto make = input.bare ? make_bare_loop_workload : make_input_workload;
     auto workload = make(std::move(set), run, claims, context.ranks, InputProblem(size).amounts(),
                          seconds_since(start));
     if (!staged) return workload;

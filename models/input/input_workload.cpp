@@ -345,10 +345,11 @@ class InputWorkload final : public Workload {
 
 }  // namespace
 
-std::unique_ptr<Workload> input_workload(std::shared_ptr<const SampleSet> set, const InputRun& run,
-                                         const InputClaims& claims, Communicator& ranks,
-                                         std::map<std::string, double> amounts,
-                                         double create_seconds) {
+std::unique_ptr<Workload> make_input_workload(std::shared_ptr<const SampleSet> set,
+                                              const InputRun& run, const InputClaims& claims,
+                                              Communicator& ranks,
+                                              std::map<std::string, double> amounts,
+                                              double create_seconds) {
   return std::make_unique<InputWorkload>(std::move(set), run, claims, ranks, std::move(amounts),
                                          create_seconds);
 }

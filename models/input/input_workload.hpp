@@ -25,9 +25,10 @@ struct InputRun {
 /// inputs are another epoch: other images in each batch, and other crops. `ranks` must outlive the
 /// workload. CaseError if memory does not suffice, or if `cold` and the files stay in the page
 /// cache.
-std::unique_ptr<Workload> input_workload(std::shared_ptr<const SampleSet> set, const InputRun& run,
-                                         const InputClaims& claims, Communicator& ranks,
-                                         std::map<std::string, double> amounts,
-                                         double create_seconds);
+std::unique_ptr<Workload> make_input_workload(std::shared_ptr<const SampleSet> set,
+                                              const InputRun& run, const InputClaims& claims,
+                                              Communicator& ranks,
+                                              std::map<std::string, double> amounts,
+                                              double create_seconds);
 
 }  // namespace assay

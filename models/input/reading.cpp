@@ -79,7 +79,7 @@ std::int64_t count_samples(const std::vector<BadSamples>& mine, Communicator& ra
   for (const BadSamples& own : mine) {
     auto& [faults, samples] = sets[own.set];
     faults = own.faults;
-    for (const auto& of_rank : all_lists(own.samples, ranks))
+    for (const auto& of_rank : allgather_lists(own.samples, ranks))
       samples.insert(of_rank.begin(), of_rank.end());
   }
   std::int64_t all = 0;

@@ -192,7 +192,7 @@ class Stager final {
         if (next.valid()) read = next.get();
         begin_read(round + 1);
       });
-      const auto checksums = all_lists(read.checksums, leaders_);
+      const auto checksums = allgather_lists(read.checksums, leaders_);
       for (std::size_t reader = 0; reader < chunks_.size(); ++reader)
         if (round < chunks_[reader].size())
           pass_on(reader, chunks_[reader][round], checksums[reader], read.bytes);

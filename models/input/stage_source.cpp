@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::string listing_text(const std::string& data) {
+std::string make_listing(const std::string& data) {
   const SetFiles set = find_set_files(data);
   json files = json::array();
   for (const std::string& name : set.names) {
@@ -46,7 +46,7 @@ std::string listing_text(const std::string& data) {
 StageListing list_stage_files(const std::string& data, Communicator& ranks) {
   std::string text;
   throw_on_all(ranks, [&] {
-    if (ranks.rank() == 0) text = listing_text(data);
+    if (ranks.rank() == 0) text = make_listing(data);
   });
   const json listed = json::parse(ranks.allgather(text).front());
   StageListing listing{listed.at("folder").get<std::string>(), listed.at("pattern"), {}};

@@ -14,7 +14,7 @@ class StagedWorkload final : public Workload {
 
   Verification verify_before() override {
     Verification checked = inner_->verify_before();
-    checked.fail(fault_of_staging(staged_.cost));
+    checked.fail(find_fault_of_staging(staged_.cost));
     return checked;
   }
   Verification verify_after() override {
@@ -23,7 +23,7 @@ class StagedWorkload final : public Workload {
     throw_on_all(ranks_, [&] {
       if (staged_.kept != nullptr) fault = staged_.kept->fault();
     });
-    checked.fail(fault_of_any(fault, ranks_));
+    checked.fail(find_fault_of_any(fault, ranks_));
     return checked;
   }
   std::map<std::string, Metric> metrics() const override {

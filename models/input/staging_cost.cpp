@@ -25,7 +25,7 @@ StagingCost of_later_row(const StagingCost& cost) {
   return none;
 }
 
-std::string fault_of_staging(const StagingCost& cost) {
+std::string find_fault_of_staging(const StagingCost& cost) {
   const double allowed = std::min(allowed_part * cost.staged_bytes, allowed_bytes * cost.nodes);
   if (!(std::abs(cost.read_bytes - cost.staged_bytes) <= allowed))
     return fmt::format(

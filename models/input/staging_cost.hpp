@@ -29,7 +29,7 @@ StagingCost of_later_row(const StagingCost& cost);
 double staging_read_ratio(const StagingCost& cost);
 /// Why this ratio is not 1 (within 0.005, and 4 KiB of each node), or why nodes keep other bytes
 /// than they lacked; or "".
-std::string fault_of_staging(const StagingCost& cost);
+std::string find_fault_of_staging(const StagingCost& cost);
 /// The metrics stage_* of a row; stage_s only if time was spent.
 std::map<std::string, Metric> staging_metrics(const StagingCost& cost);
 

@@ -223,14 +223,14 @@ std::unique_ptr<Batches> make_resident_batch(const ResidentSettings& settings,
   return std::make_unique<ResidentBatch>(settings, share);
 }
 
-std::unique_ptr<Batches> learnable_batches(std::shared_ptr<const LearnableSamples> samples,
-                                           std::int64_t count, const BatchShare& share) {
+std::unique_ptr<Batches> make_learnable_batches(std::shared_ptr<const LearnableSamples> samples,
+                                                std::int64_t count, const BatchShare& share) {
   check_share(share, count);
   return std::make_unique<LearnableBatches>(std::move(samples), count, share);
 }
 
-std::unique_ptr<Batches> pipeline_batches(std::shared_ptr<const SampleSet> set,
-                                          const PipelineSettings& settings) {
+std::unique_ptr<Batches> make_pipeline_batches(std::shared_ptr<const SampleSet> set,
+                                               const PipelineSettings& settings) {
   return std::make_unique<PipelineBatches>(std::move(set), settings);
 }
 

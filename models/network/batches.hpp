@@ -78,12 +78,12 @@ std::unique_ptr<Batches> make_resident_batch(const ResidentSettings& settings,
 /// EpochOrder gives the order of an epoch, and RankShare divides it among ranks. OpenMP's threads
 /// compute a batch in the call of next(). InputError for numbers below 1, and in training if a
 /// batch of all ranks is larger than the set.
-std::unique_ptr<Batches> learnable_batches(std::shared_ptr<const LearnableSamples> samples,
-                                           std::int64_t count, const BatchShare& share);
+std::unique_ptr<Batches> make_learnable_batches(std::shared_ptr<const LearnableSamples> samples,
+                                                std::int64_t count, const BatchShare& share);
 
 /// Batches of images in files, by an InputPipeline, whose threads prepare batches in advance.
 /// std::logic_error for layouts other than nhwc. InputError as by InputPipeline.
-std::unique_ptr<Batches> pipeline_batches(std::shared_ptr<const SampleSet> set,
-                                          const PipelineSettings& settings);
+std::unique_ptr<Batches> make_pipeline_batches(std::shared_ptr<const SampleSet> set,
+                                               const PipelineSettings& settings);
 
 }  // namespace assay

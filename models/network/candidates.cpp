@@ -191,7 +191,7 @@ std::string Executor::why_not(std::size_t index, Communicator& ranks, bool& wron
   const GraphNode& node = graph_.nodes[index];
   const Choice& by = choice(index);
   const std::string which = fmt::format("{} by {}", node.text(), by.text());
-  if (const auto unknown = node.oracle->cannot_judge(execution(index)))  // the same on all ranks
+  if (const auto unknown = node.oracle->why_unjudgeable(execution(index)))  // the same on all ranks
     return fmt::format("{}: {}", which, *unknown);
   Verification verification;
   verification.passed = true;

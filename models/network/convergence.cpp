@@ -238,7 +238,7 @@ class Training {
 
   void tell(const EpochResult& result) {
     result_.epochs.push_back(result);
-    if (settings_.progress) settings_.progress(epoch_text(result));
+    if (settings_.progress) settings_.progress(format_epoch(result));
   }
 
   /// With a lag, two consecutive steps are judged: the second applies the gradients of the first.

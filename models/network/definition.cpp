@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-std::string window_text(std::int64_t stride, std::int64_t dilation, std::int64_t padding) {
+std::string format_window(std::int64_t stride, std::int64_t dilation, std::int64_t padding) {
   return fmt::format("stride {}, dilation {}, padding {}", stride, dilation, padding);
 }
 
@@ -20,8 +20,8 @@ std::string fault_of_window(const GraphNode& node, const ConvShape& s, const std
        {std::tuple{"height", s.kh, s.sh, s.dh + 1, s.ph},
         std::tuple{"width", s.kw, s.sw, s.dw + 1, s.pw}}) {
     const std::int64_t half = defined.dilation * (taps / 2);
-    const std::string window = window_text(stride, dilation, padding),
-                      expected = window_text(
+    const std::string window = format_window(stride, dilation, padding),
+                      expected = format_window(
                           defined.stride, defined.dilation,
                           defined.padding == DefinedWindow::half_filter ? half : defined.padding);
     if (window != expected)
@@ -33,8 +33,8 @@ std::string fault_of_window(const GraphNode& node, const ConvShape& s, const std
 
 }  // namespace
 
-std::string fault_of_layers(const Graph& graph, const std::string& problem,
-                            const NetworkDefinition& network) {
+std::string find_fault_of_layers(const Graph& graph, const std::string& problem,
+                                 const NetworkDefinition& network) {
   const DefinedParameters& defined = network.parameters;
   if (graph.parameters.size() != defined.size())
     return fmt::format("the network has {} parameters, not the {} of {}", graph.parameters.size(),

@@ -54,7 +54,7 @@ struct Graph;
 /// The first difference between the layers of a graph and those of its network's definition: names
 /// and dimensions of parameters, windows of convolutions. "" if there is none. `problem`: the name
 /// of the network in the text.
-std::string fault_of_layers(const Graph& graph, const std::string& problem,
-                            const NetworkDefinition& network);
+std::string find_fault_of_layers(const Graph& graph, const std::string& problem,
+                                 const NetworkDefinition& network);
 
 }  // namespace assay

@@ -42,7 +42,7 @@ std::string EpochLedger::end() {
   if (fault_.empty()) fault_ = fault_of_order();
   const std::string of_samples = fault_of_samples();
   if (fault_.empty()) fault_ = of_samples;
-  return fault_of_any(fault_, ranks_);
+  return find_fault_of_any(fault_, ranks_);
 }
 
 /// A fault in the order of this rank's samples, or "".

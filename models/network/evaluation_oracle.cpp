@@ -144,7 +144,7 @@ void EvaluationOracle::end(const Evaluation& evaluation) {
     note(fmt::format("the validation's loss {} and {} {} are not those of its batches ({} and {})",
                      evaluation.loss, name(evaluation.quality), evaluation.score, sums[0] / sums[2],
                      sums[1] / sums[2]));
-  fault_ = fault_of_any(fault_, ranks_);
+  fault_ = find_fault_of_any(fault_, ranks_);
 }
 
 }  // namespace assay

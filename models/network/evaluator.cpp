@@ -16,7 +16,7 @@ namespace assay {
 Result<std::unique_ptr<Evaluator>> Evaluator::make(Trainer& trainer, Plugins& plugins,
                                                    Communicator& ranks) {
   const TrainerSettings& trained = trainer.settings();
-  Graph graph = inference_graph(trained.network, trained.batch, trained.precision);
+  Graph graph = make_inference_graph(trained.network, trained.batch, trained.precision);
   ExecutorSettings settings = trained.executor;
   settings.measured = false;
   settings.chosen.clear();

@@ -40,7 +40,7 @@ std::optional<GraphNode> join_conv_norm(const GraphNode& conv, const GraphNode& 
   GraphNode joined = norm;
   joined.layer = conv.layer;
   joined.problem = std::make_shared<ConvNormProblem>(problem);
-  joined.oracle = conv_norm_oracle(problem);
+  joined.oracle = make_conv_norm_oracle(problem);
   joined.join = nullptr;
   for (const char* name : {"src", "weights"}) joined.tensors[name] = conv.tensors.at(name);
   return joined;
@@ -132,7 +132,7 @@ ValueIndex GraphBuilder::add_up_gradients(ValueIndex value) {
     // Each operation of a layer has a name of its own.
     const std::string which = all.size() > 1 ? fmt::format("sum {}", all.size()) : "sum";
     add_node(graph_.values[value].name, which, Phase::backward,
-             SumProblem(graph_.elements(value), precision_), &sum_oracle,
+             SumProblem(graph_.elements(value), precision_), &make_sum_oracle,
              {{"a", a}, {"b", b}, {"dst", sum}});
   }
   return all.front();
@@ -168,7 +168,7 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
       training_ ? NormDirection::forward_training : NormDirection::forward_inference;
   GraphNode& node =
       add_node(layer, "forward", Phase::forward, NormProblem(s, direction, fusion, precision_),
-               &norm_oracle, std::move(tensors), nhwc);
+               &make_norm_oracle, std::move(tensors), nhwc);
   if (training_)
     node.takes = &sums_for_norm();
   else
@@ -190,8 +190,8 @@ ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFus
       add_gradient(addend, tensors["diff_addend"]);
     }
     add_node(layer, "backward", Phase::backward,
-             NormProblem(s, NormDirection::backward, fusion, precision_), &norm_oracle, tensors,
-             nhwc);
+             NormProblem(s, NormDirection::backward, fusion, precision_), &make_norm_oracle,
+             tensors, nhwc);
     add_gradient(from, diff_src);
   });
   return dst;
@@ -202,7 +202,7 @@ void GraphBuilder::product(const std::string& layer, ValueIndex from, std::size_
   const std::int64_t features = dim(parameter(weights).value, 0);
   add_node(layer, "forward", Phase::forward,
            GemmProblem(by_columns(features, batch_, dim(from, 1), true, false), products_),
-           &gemm_oracle, {{"a", parameter(weights).value}, {"b", from}, {"c", to}});
+           &make_gemm_oracle, {{"a", parameter(weights).value}, {"b", from}, {"c", to}});
   sum_over_ranks(divided_.contains(from), to);
 }
 
@@ -213,14 +213,14 @@ void GraphBuilder::product_backward(const std::string& layer, ValueIndex from, s
     const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
     add_node(layer, "bwd_data", Phase::backward,
              GemmProblem(by_columns(inputs, batch_, features, false, false), products_),
-             &gemm_oracle, {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
+             &make_gemm_oracle, {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
     sum_over_ranks(divided_layers_.contains(layer), diff_src);
     add_gradient(from, diff_src);
   }
   add_node(layer, "bwd_weights", Phase::backward,
            GemmProblem(by_columns(inputs, features, batch_, false, true),
                        of_weight_gradients(products_)),
-           &gemm_oracle, {{"a", from}, {"b", diff}, {"c", parameter(weights).gradient}});
+           &make_gemm_oracle, {{"a", from}, {"b", diff}, {"c", parameter(weights).gradient}});
 }
 
 ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
@@ -235,7 +235,7 @@ ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
   if (biased) forward_tensors["bias"] = parameter(bias).value;
   add_node(called, "forward", Phase::forward,
            ActivationProblem(s, ActivationDirection::forward, function, biased, precision_),
-           &activation_oracle, forward_tensors, nhwc);
+           &make_activation_oracle, forward_tensors, nhwc);
   tape_.emplace_back([=, this] {
     const ActivationProblem problem(s, ActivationDirection::backward, function, biased, precision_);
     std::map<std::string, ValueIndex> tensors, read = forward_tensors;
@@ -245,8 +245,8 @@ ValueIndex GraphBuilder::activate(const std::string& layer, ValueIndex sums,
     for (const TensorSpec& tensor : problem.tensors())
       tensors[tensor.name] =
           tensor.name == "diff_src" ? diff = like("grad " + layer, sums) : read.at(tensor.name);
-    add_node(called, "backward", Phase::backward, problem, &activation_oracle, std::move(tensors),
-             nhwc);
+    add_node(called, "backward", Phase::backward, problem, &make_activation_oracle,
+             std::move(tensors), nhwc);
     before(diff);
   });
   return dst;
@@ -306,7 +306,7 @@ void GraphBuilder::add_loss(ValueIndex logits, double smoothing, const Parameter
   add_node("loss", training_ ? "training" : "validation", Phase::forward,
            LossProblem({batch_, classes, smoothing, bias != nullptr},
                        training_ ? LossPass::training : LossPass::validation, precision_),
-           &loss_oracle, std::move(tensors));
+           &make_loss_oracle, std::move(tensors));
 }
 
 void GraphBuilder::backward() {
@@ -325,7 +325,7 @@ void GraphBuilder::accumulate() {
   add_node(
       "parameters", "accumulate", Phase::accumulate,
       SumProblem(all_elements(), wide_ == DataType::fp64 ? Precision::fp64 : Precision::fp32, true),
-      &sum_oracle, {{"a", graph_.gradients}, {"b", graph_.batch_gradients}});
+      &make_sum_oracle, {{"a", graph_.gradients}, {"b", graph_.batch_gradients}});
 }
 
 void GraphBuilder::update(UpdateShape rule, bool lags) {
@@ -358,7 +358,7 @@ void GraphBuilder::update(UpdateShape rule, bool lags) {
   if (find_loop(rule.rule) == UpdateLoop::moments)
     tensors["step"] = graph_.step = add_value("update", wide_, {1}, Storage::persistent);
   add_node("parameters", "update", Phase::update, UpdateProblem(std::move(rule), precision_),
-           &update_oracle, std::move(tensors));
+           &make_update_oracle, std::move(tensors));
 }
 
 Graph GraphBuilder::finish() {

@@ -47,7 +47,7 @@ void GraphBuilder::add_product(const std::string& layer, const std::string& dire
                                std::size_t filters, ValueIndex to) {
   add_node(layer, direction, phase,
            ConvProblem(s, transposed ? ConvDirection::bwd_data : ConvDirection::forward, products_),
-           &conv_oracle,
+           &make_conv_oracle,
            {{transposed ? "diff_dst" : "src", from},
             {"weights", parameter(filters).value},
             {transposed ? "diff_src" : "dst", to}},
@@ -87,7 +87,8 @@ void GraphBuilder::filter_gradient(const std::string& layer, const ConvShape& s,
   add_node(layer, "bwd_weights", Phase::backward,
            ConvProblem(s, ConvDirection::bwd_weights,
                        narrow_gradients_ ? products_ : of_weight_gradients(products_)),
-           &conv_oracle, {{"src", src}, {"diff_dst", diff}, {"diff_weights", value}}, nhwc_oihw);
+           &make_conv_oracle, {{"src", src}, {"diff_dst", diff}, {"diff_weights", value}},
+           nhwc_oihw);
   if (narrow_gradients_)
     add_node(layer, "convert", Phase::backward,
              ConvertProblem(elements, of_weight_gradients(products_)), &convert_oracle,
@@ -167,14 +168,14 @@ ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMod
       layer, "forward", Phase::forward,
       PoolProblem(s, training_ ? PoolDirection::forward_training : PoolDirection::forward_inference,
                   mode, precision_),
-      &pool_oracle, {{"src", from}, {"dst", dst}}, nhwc);
+      &make_pool_oracle, {{"src", from}, {"dst", dst}}, nhwc);
   tape_.emplace_back([=, this] {
     const ValueIndex diff = add_up_gradients(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
     std::map<std::string, ValueIndex> tensors{{"diff_dst", diff}, {"diff_src", diff_src}};
     if (mode == PoolMode::max) tensors["src"] = from;
     add_node(layer, "backward", Phase::backward,
-             PoolProblem(s, PoolDirection::backward, mode, precision_), &pool_oracle, tensors,
+             PoolProblem(s, PoolDirection::backward, mode, precision_), &make_pool_oracle, tensors,
              nhwc);
     add_gradient(from, diff_src);
   });
@@ -191,7 +192,8 @@ ValueIndex GraphBuilder::concat(const std::string& layer, const std::vector<Valu
   const ConcatProblem forward(s, ConcatDirection::forward, precision_);
   const ValueIndex dst = tensors["dst"] =
       add_value(layer, type_, {batch_, forward.channels(), s.ih, s.iw});
-  add_node(layer, "forward", Phase::forward, forward, &concat_oracle, std::move(tensors), nhwc);
+  add_node(layer, "forward", Phase::forward, forward, &make_concat_oracle, std::move(tensors),
+           nhwc);
   tape_.emplace_back([=, this] {
     std::map<std::string, ValueIndex> gradients{{"diff_dst", add_up_gradients(dst)}};
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -200,7 +202,7 @@ ValueIndex GraphBuilder::concat(const std::string& layer, const std::vector<Valu
       add_gradient(from[i], part);
     }
     add_node(layer, "backward", Phase::backward,
-             ConcatProblem(s, ConcatDirection::backward, precision_), &concat_oracle,
+             ConcatProblem(s, ConcatDirection::backward, precision_), &make_concat_oracle,
              std::move(gradients), nhwc);
   });
   return dst;
@@ -214,13 +216,13 @@ ValueIndex GraphBuilder::resize(const std::string& layer, ValueIndex from, std::
   };
   const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, height, width});
   follow(from, dst);
-  add_node(layer, "forward", Phase::forward, problem(ResizeDirection::forward), &resize_oracle,
+  add_node(layer, "forward", Phase::forward, problem(ResizeDirection::forward), &make_resize_oracle,
            {{"src", from}, {"dst", dst}}, nhwc);
   tape_.emplace_back([=, this] {
     const ValueIndex diff = add_up_gradients(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
-    add_node(layer, "backward", Phase::backward, problem(ResizeDirection::backward), &resize_oracle,
-             {{"diff_dst", diff}, {"diff_src", diff_src}}, nhwc);
+    add_node(layer, "backward", Phase::backward, problem(ResizeDirection::backward),
+             &make_resize_oracle, {{"diff_dst", diff}, {"diff_src", diff_src}}, nhwc);
     add_gradient(from, diff_src);
   });
   return dst;
@@ -234,13 +236,13 @@ ValueIndex GraphBuilder::dropout(const std::string& layer, ValueIndex from, doub
                        p,      mask_key(layer, masks_)};
   const ValueIndex dst = like(layer, from);
   add_node(layer, "forward", Phase::forward,
-           DropoutProblem(s, DropoutDirection::forward, precision_), &dropout_oracle,
+           DropoutProblem(s, DropoutDirection::forward, precision_), &make_dropout_oracle,
            {{"src", from}, {"counter", graph_.passes}, {"dst", dst}}, nhwc);
   tape_.emplace_back([=, this] {
     const ValueIndex diff = add_up_gradients(dst),
                      diff_src = like("grad " + graph_.values[from].name, from);
     add_node(layer, "backward", Phase::backward,
-             DropoutProblem(s, DropoutDirection::backward, precision_), &dropout_oracle,
+             DropoutProblem(s, DropoutDirection::backward, precision_), &make_dropout_oracle,
              {{"diff_dst", diff}, {"counter", graph_.passes}, {"diff_src", diff_src}}, nhwc);
     add_gradient(from, diff_src);
   });

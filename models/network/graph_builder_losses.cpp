@@ -34,7 +34,7 @@ void GraphBuilder::pixel_cross_entropy(ValueIndex logits, const std::vector<doub
   }
   const PixelLossPass pass = training_ ? PixelLossPass::training : PixelLossPass::validation;
   add_node("loss", name(pass), Phase::forward, PixelLossProblem(s, pass, precision_),
-           &pixel_loss_oracle, std::move(tensors), nhwc);
+           &make_pixel_loss_oracle, std::move(tensors), nhwc);
 }
 
 void GraphBuilder::squared_error(ValueIndex outputs) {
@@ -60,7 +60,7 @@ void GraphBuilder::squared_error(ValueIndex outputs) {
   const SquaredErrorPass pass =
       training_ ? SquaredErrorPass::training : SquaredErrorPass::validation;
   add_node("loss", name(pass), Phase::forward, SquaredErrorProblem(s, pass, precision_),
-           &squared_error_oracle, std::move(tensors));
+           &make_squared_error_oracle, std::move(tensors));
 }
 
 }  // namespace assay

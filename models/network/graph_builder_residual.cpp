@@ -13,7 +13,7 @@ ValueIndex GraphBuilder::add(const std::string& layer, ValueIndex a, ValueIndex 
   const ValueIndex dst = like(layer, a);
   follow(a, dst);
   add_node(layer, "forward", Phase::forward, SumProblem(graph_.elements(dst), precision_),
-           &sum_oracle, {{"a", a}, {"b", b}, {"dst", dst}});
+           &make_sum_oracle, {{"a", a}, {"b", b}, {"dst", dst}});
   tape_.emplace_back([=, this] {
     const ValueIndex diff = add_up_gradients(dst);
     add_gradient(a, diff);

@@ -82,9 +82,9 @@ Results results_in_fp64(const Executor& executor, const Network& network,
   plain.backends = dimension::list_backends("reference");
   plain.device = "cpu";
   plain.threads = threads;
-  const auto alone = serial_communicator();
-  auto result = Executor::make(inference_graph(network, std::ssize(images), Precision::fp64), plain,
-                               plugins, *alone);
+  const auto alone = make_serial_communicator();
+  auto result = Executor::make(make_inference_graph(network, std::ssize(images), Precision::fp64),
+                               plain, plugins, *alone);
   if (const auto* const refusal = std::get_if<Unsupported>(&result))
     throw CaseError("the network cannot be checked: " + refusal->reason);
   Executor& reference = *std::get<std::unique_ptr<Executor>>(result);
@@ -110,9 +110,9 @@ Result<Memory> train_network(const TrainerSettings& settings, Plugins& plugins) 
   ExecutorSettings executor_settings = settings.executor;
   executor_settings.measured = false;
   executor_settings.chosen.clear();
-  const auto alone = serial_communicator();
-  auto result = Executor::make(gradient_graph(settings.network, parity_batch(settings.network),
-                                              settings.precision, learning, {settings.seed}),
+  const auto alone = make_serial_communicator();
+  auto result = Executor::make(make_gradient_graph(settings.network, parity_batch(settings.network),
+                                                   settings.precision, learning, {settings.seed}),
                                executor_settings, plugins, *alone);
   if (auto* refusal = std::get_if<Unsupported>(&result)) return std::move(*refusal);
   Executor& executor = *std::get<std::unique_ptr<Executor>>(result);
@@ -137,7 +137,7 @@ Result<std::unique_ptr<Executor>> make_executor(const TrainerSettings& settings,
   if (fill_seconds != nullptr) *fill_seconds = seconds_since(start);
   ExecutorSettings executor_settings = settings.executor;
   executor_settings.memory = std::get<Memory>(memory);
-  return Executor::make(inference_graph(settings.network, settings.batch, settings.precision),
+  return Executor::make(make_inference_graph(settings.network, settings.batch, settings.precision),
                         executor_settings, plugins, ranks);
 }
 
@@ -259,7 +259,7 @@ class InferenceWorkload final : public Workload {
       return std::min(images_of_check, run_.trainer.batch);
     };
     const ParityForm form =
-        parity_form(run_.trainer.network, images, inference_graph, std::nullopt, limits);
+        parity_form(run_.trainer.network, images, make_inference_graph, std::nullopt, limits);
     reference_ = fmt::format(
         "{} in fp64 on {} image{}: logits and losses; {} operations of "
         "checked runs in fp64",
@@ -280,7 +280,7 @@ class InferenceWorkload final : public Workload {
     settings.batch = form.images;
     settings.executor.measured = false;
     settings.executor.memory.clear();
-    const auto alone = serial_communicator();
+    const auto alone = make_serial_communicator();
     settings.executor.chosen = executor_->list_chosen();
     auto result = make_executor(settings, plugins_, *alone);
     if (std::holds_alternative<Unsupported>(result)) {  // the choice was for the whole network
@@ -313,7 +313,7 @@ class InferenceWorkload final : public Workload {
       std::vector<double>& seconds = runs.emplace_back(executor_->graph().nodes.size());
       executor_->run_timed(Phase::forward, seconds);
     }
-    layers_ = layer_times(*executor_, runs, 1, ranks_);
+    layers_ = list_layer_times(*executor_, runs, 1, ranks_);
   }
 
   /// Compares the results of the last run with those in fp64 (if it had the same images), and with
@@ -402,8 +402,8 @@ class InferenceWorkload final : public Workload {
 
 }  // namespace
 
-Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Plugins& plugins,
-                                                     Communicator& ranks) {
+Result<std::unique_ptr<Workload>> make_inference_workload(const InferenceRun& run, Plugins& plugins,
+                                                          Communicator& ranks) {
   std::map<std::string, double> seconds{{"create", run.create_seconds}};
   const MemoryUse memory_use(run.trainer.executor, plugins);
   const auto start = Clock::now();

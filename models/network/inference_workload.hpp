@@ -29,7 +29,7 @@ struct InferenceRun {
 /// oracles; the results of both passes must be equal, and the scores must agree with the pass's own
 /// logits. The same is done after the last timed run; its results are also compared with fp64.
 /// `plugins` and `ranks` must outlive the workload.
-Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Plugins& plugins,
-                                                     Communicator& ranks);
+Result<std::unique_ptr<Workload>> make_inference_workload(const InferenceRun& run, Plugins& plugins,
+                                                          Communicator& ranks);
 
 }  // namespace assay

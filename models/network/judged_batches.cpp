@@ -23,7 +23,7 @@ std::string JudgedBatches::fault_of_repeats() {
   std::set<Sample> taken;
   std::int64_t repeated = 0;
   Sample last{};
-  for (const std::vector<Sample>& of_rank : all_lists(std::exchange(samples_, {}), ranks_))
+  for (const std::vector<Sample>& of_rank : allgather_lists(std::exchange(samples_, {}), ranks_))
     for (const Sample& sample : of_rank)
       if (!taken.insert(sample).second) {
         ++repeated;
@@ -36,7 +36,7 @@ std::string JudgedBatches::fault_of_repeats() {
 
 std::string JudgedBatches::take_fault() {
   const std::string repeats = fault_of_repeats(),
-                    others = fault_of_any(std::exchange(fault_, {}), ranks_);
+                    others = find_fault_of_any(std::exchange(fault_, {}), ranks_);
   return others.empty() ? repeats : others;
 }
 

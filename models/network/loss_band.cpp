@@ -48,10 +48,10 @@ std::string outside(const LossBand& band, const std::pair<double, double>& range
 
 }  // namespace
 
-std::optional<LossBand> loss_band(const Settings& settings,
-                                  const std::vector<Dimension>& dimensions) {
+std::optional<LossBand> compute_loss_band(const Settings& settings,
+                                          const std::vector<Dimension>& dimensions) {
   const std::filesystem::path folder = data_folder("results-schema") / "loss-bands";
-  for (const std::string& name : json_names(folder)) {
+  for (const std::string& name : list_json_names(folder)) {
     const json file = read_checked(folder / (name + ".json"), "loss-bands");
     for (const json& band : file.at("bands")) {
       json all = file.at("settings");

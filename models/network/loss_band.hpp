@@ -31,8 +31,8 @@ struct LossBand {
 /// that do not affect learning ("free"). All other settings must equal those of the file, and
 /// settings that the file lacks must have their defaults. InputError for a file that cannot be
 /// read.
-std::optional<LossBand> loss_band(const Settings& settings,
-                                  const std::vector<Dimension>& dimensions);
+std::optional<LossBand> compute_loss_band(const Settings& settings,
+                                          const std::vector<Dimension>& dimensions);
 
 /// The range for a further training, from the losses of n trainings after one epoch: on both sides
 /// of the mean of their logarithms, 6 standard deviations of these, times sqrt(1 + 1/n) for the

@@ -6,8 +6,8 @@
 
 namespace assay {
 
-Graph gradient_graph(const Network& network, std::int64_t batch, Precision precision,
-                     const Learning& learning, MaskSeed masks) {
+Graph make_gradient_graph(const Network& network, std::int64_t batch, Precision precision,
+                          const Learning& learning, MaskSeed masks) {
   GraphBuilder builder(batch, precision, true, learning.narrow_gradients, masks);
   network.add_layers(builder, learning);
   builder.backward();
@@ -29,15 +29,15 @@ Graph finish_training(GraphBuilder builder, const Learning& learning, bool accum
   return builder.finish();
 }
 
-Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
-                     const Learning& learning, bool accumulates, bool lags, MaskSeed masks) {
+Graph make_training_graph(const Network& network, std::int64_t batch, Precision precision,
+                          const Learning& learning, bool accumulates, bool lags, MaskSeed masks) {
   GraphBuilder builder(batch, precision, true, learning.narrow_gradients, masks);
   network.add_layers(builder, learning);
   builder.backward();
   return finish_training(std::move(builder), learning, accumulates, lags);
 }
 
-Graph inference_graph(const Network& network, std::int64_t batch, Precision precision) {
+Graph make_inference_graph(const Network& network, std::int64_t batch, Precision precision) {
   GraphBuilder builder(batch, precision, false);
   network.add_layers(builder, {});
   return builder.finish();

@@ -50,15 +50,15 @@ Graph finish_training(GraphBuilder builder, const Learning& learning, bool accum
 /// A training step of `batch` images: forward, backward, update. `accumulates`: the gradients of
 /// several batches are added before the update. `lags`: the update uses the gradients of the
 /// previous step. `masks`: of dropout.
-Graph training_graph(const Network& network, std::int64_t batch, Precision precision,
-                     const Learning& learning, bool accumulates = false, bool lags = false,
-                     MaskSeed masks = {});
+Graph make_training_graph(const Network& network, std::int64_t batch, Precision precision,
+                          const Learning& learning, bool accumulates = false, bool lags = false,
+                          MaskSeed masks = {});
 /// The gradients of one batch, without update.
-Graph gradient_graph(const Network& network, std::int64_t batch, Precision precision,
-                     const Learning& learning, MaskSeed masks = {});
+Graph make_gradient_graph(const Network& network, std::int64_t batch, Precision precision,
+                          const Learning& learning, MaskSeed masks = {});
 /// Computes outputs, losses and the values for the scores (Quality) of `batch` samples, with moving
 /// averages as statistics. The values `weights`, `stored` and `statistics` have the same order as
 /// in the training graph.
-Graph inference_graph(const Network& network, std::int64_t batch, Precision precision);
+Graph make_inference_graph(const Network& network, std::int64_t batch, Precision precision);
 
 }  // namespace assay

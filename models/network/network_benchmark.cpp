@@ -114,7 +114,7 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   run.trainer.seed = context.seed + case_settings.trial * seeds_of_trial;
   // All ranks return together; otherwise the other ranks would wait for this one.
   const std::string why_not = why_not_threads(run.trainer.executor.threads).value_or("");
-  if (std::string why = fault_of_any(why_not, context.ranks); !why.empty())
+  if (std::string why = find_fault_of_any(why_not, context.ranks); !why.empty())
     return Unsupported{std::move(why)};
   run.amounts = make_network_problem(name(), case_settings).amounts();
   run.definition = definition(settings.at("problem"));
@@ -123,11 +123,11 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
     if (auto why = network_options::why_not_inference(settings, dimensions()))
       return Unsupported{std::move(*why)};
     expect_network(run.trainer, settings);
-    return inference_workload({run.trainer, run.steps, run.amounts, seconds_since(start)},
-                              context.plugins, context.ranks);
+    return make_inference_workload({run.trainer, run.steps, run.amounts, seconds_since(start)},
+                                   context.plugins, context.ranks);
   }
   run.data.seed = context.seed;
-  if (run.convergence.epochs > 0) run.band = loss_band(settings, dimensions());
+  if (run.convergence.epochs > 0) run.band = compute_loss_band(settings, dimensions());
   if (context.ranks.rank() == 0)
     run.convergence.progress = [](const std::string& text) { std::cerr << text << '\n'; };
   if (auto why = connect_gradients(settings, context, run)) return Unsupported{std::move(*why)};
@@ -136,8 +136,8 @@ Result<std::unique_ptr<Workload>> NetworkBenchmark::prepare(const Case& selected
   run.claims = settings;
   run.claimed_seed = context.seed;
   if (run.parallel.kind != WayKind::sync)
-    return parallel_workload(run, context.plugins, context.ranks);
-  return training_workload(run, context.plugins, context.ranks);
+    return make_parallel_workload(run, context.plugins, context.ranks);
+  return make_training_workload(run, context.plugins, context.ranks);
 }
 
 std::unique_ptr<Communicator> NetworkBenchmark::connect(Plugins& plugins) const {

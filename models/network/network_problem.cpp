@@ -24,8 +24,8 @@ nlohmann::json NetworkProblem::json() const {
 }
 
 double NetworkProblem::flops() const {
-  const Graph of_one = training_ ? training_graph(network_, 1, Precision::fp32, {})
-                                 : inference_graph(network_, 1, Precision::fp32);
+  const Graph of_one = training_ ? make_training_graph(network_, 1, Precision::fp32, {})
+                                 : make_inference_graph(network_, 1, Precision::fp32);
   return of_one.flops() * static_cast<double>(batch_ * steps_);
 }
 
@@ -39,9 +39,9 @@ double NetworkProblem::passes() const {
 double NetworkProblem::bytes() const {
   if (!traffic_) return std::numeric_limits<double>::quiet_NaN();  // not known
   const StepTraffic& traffic = *traffic_;
-  const Graph graph = training_ ? training_graph(network_, 1, traffic.precision, traffic.learning,
-                                                 traffic.accumulated > 1)
-                                : inference_graph(network_, 1, traffic.precision);
+  const Graph graph = training_ ? make_training_graph(network_, 1, traffic.precision,
+                                                      traffic.learning, traffic.accumulated > 1)
+                                : make_inference_graph(network_, 1, traffic.precision);
   double elements = 0;  // without the padding between parameters
   for (const Parameter& parameter : graph.parameters)
     elements += static_cast<double>(parameter.elements());
@@ -71,8 +71,8 @@ double NetworkProblem::bytes() const {
 
 std::vector<double> NetworkProblem::working_sets(std::int64_t rank_batch,
                                                  Precision precision) const {
-  const Graph graph = training_ ? training_graph(network_, rank_batch, precision, {})
-                                : inference_graph(network_, rank_batch, precision);
+  const Graph graph = training_ ? make_training_graph(network_, rank_batch, precision, {})
+                                : make_inference_graph(network_, rank_batch, precision);
   std::set<double> all;
   for (const GraphNode& node : graph.nodes) all.insert(node.problem->bytes());
   if (traffic_) all.insert(bytes() / passes() / traffic_->ranks);

@@ -115,8 +115,8 @@ struct Side {
 /// A side after its forward pass.
 Result<Side> make_side(const TrainerSettings& settings, const ParityForm& form, Plugins& plugins,
                        Communicator& ranks) {
-  Graph graph = gradient_graph(form.network, form.images, settings.precision, settings.learning,
-                               {settings.seed, ranks.rank()});
+  Graph graph = make_gradient_graph(form.network, form.images, settings.precision,
+                                    settings.learning, {settings.seed, ranks.rank()});
   ExecutorSettings executor_settings = settings.executor;
   if (executor_settings.chosen.size() != graph.nodes.size())
     executor_settings.chosen.clear();  // of a form with other layers
@@ -307,7 +307,7 @@ std::optional<bool> is_rounding(double relative, bool zero, double change, int d
 
 std::int64_t parity_batch(const Network& network) {
   std::int64_t images = least_images;
-  for (const Statistics& statistics : inference_graph(network, 1, Precision::fp32).statistics)
+  for (const Statistics& statistics : make_inference_graph(network, 1, Precision::fp32).statistics)
     images = std::max(images, (least_of_channel + statistics.count - 1) / statistics.count);
   return images;
 }
@@ -342,12 +342,12 @@ std::vector<Choice> list_choices_of_pass(const Executor& executor) {
 
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins,
                                     const ParityLimits& limits) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   settings.executor.measured = false;
   settings.learning.last_norm = parity_last_norm;
   settings.executor.memory.clear();
   const PassOf pass = [&](const Network& network, std::int64_t images, Precision precision) {
-    return gradient_graph(network, images, precision, settings.learning);
+    return make_gradient_graph(network, images, precision, settings.learning);
   };
   const bool here = settings.executor.device == "cpu";
   const ParityForm form =

@@ -72,8 +72,8 @@ void expect_network(const TrainerSettings& trainer, const Settings& claims) {
 
 void expect_layers(const Network& network, const Settings& claims,
                    const NetworkDefinition& definition) {
-  const std::string fault = fault_of_layers(training_graph(network, 1, Precision::fp32, {}),
-                                            claims.at("problem"), definition);
+  const std::string fault = find_fault_of_layers(
+      make_training_graph(network, 1, Precision::fp32, {}), claims.at("problem"), definition);
   if (!fault.empty()) throw WrongResult(fault);
 }
 

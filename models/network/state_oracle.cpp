@@ -125,13 +125,13 @@ std::uint64_t fingerprint(std::span<const std::byte> bytes) {
   return all;
 }
 
-std::string fingerprint_text(std::span<const std::byte> bytes) {
+std::string format_fingerprint(std::span<const std::byte> bytes) {
   return fmt::format("{:016x}", fingerprint(bytes));
 }
 
 void add_fingerprints(std::span<const double> running, const LossScaleState& scale,
                       Fingerprints& fingerprints) {
-  fingerprints["running statistics"] = fingerprint_text(std::as_bytes(running));
+  fingerprints["running statistics"] = format_fingerprint(std::as_bytes(running));
   fingerprints["loss scale"] = fmt::format("{} {} {} {} {}", scale.scale, scale.good_steps,
                                            scale.steps, scale.skipped, scale.skipped_in_row);
 }
@@ -146,7 +146,7 @@ Fingerprints take_fingerprints(Trainer& trainer) {
                                                        {"second moments", graph.second}};
   for (const auto& [name, value] : values)
     if (value != Graph::none)
-      fingerprints[name] = fingerprint_text(read_bytes(trainer.executor(), value));
+      fingerprints[name] = format_fingerprint(read_bytes(trainer.executor(), value));
   add_fingerprints(trainer.running_statistics(), trainer.loss_scale().state(), fingerprints);
   return fingerprints;
 }
@@ -160,10 +160,11 @@ std::string difference(const Fingerprints& fingerprints, const Fingerprints& exp
   return "";
 }
 
-std::string fault_of_start(Trainer& trainer, const std::string& problem,
-                           const NetworkDefinition& network, std::uint64_t seed) {
+std::string find_fault_of_start(Trainer& trainer, const std::string& problem,
+                                const NetworkDefinition& network, std::uint64_t seed) {
   const Graph& graph = trainer.graph();
-  if (std::string fault = fault_of_layers(graph, problem, network); !fault.empty()) return fault;
+  if (std::string fault = find_fault_of_layers(graph, problem, network); !fault.empty())
+    return fault;
   Weights weights{graph, read_bytes(trainer.executor(), graph.weights), {}};
   if (graph.stored != Graph::none) weights.rounded = read_bytes(trainer.executor(), graph.stored);
   for (const Parameter& parameter : graph.parameters) {
@@ -184,7 +185,7 @@ std::string fault_of_start(Trainer& trainer, const std::string& problem,
   return fault_of_statistics(trainer);
 }
 
-std::string fault_of_ranks(const Executor& executor, Communicator& ranks) {
+std::string find_fault_of_ranks(const Executor& executor, Communicator& ranks) {
   if (ranks.size() == 1) return "";
   for (const auto& [value, what] : {std::pair{executor.graph().weights, "weights"},
                                     std::pair{executor.graph().velocity, "velocities"},
@@ -192,7 +193,7 @@ std::string fault_of_ranks(const Executor& executor, Communicator& ranks) {
     if (value == Graph::none) continue;
     const std::vector<double> mine = read_values(executor, value);
     const std::vector<std::string> all =
-        ranks.allgather(fingerprint_text(std::as_bytes(std::span(mine))));
+        ranks.allgather(format_fingerprint(std::as_bytes(std::span(mine))));
     if (std::ranges::count(all, all.front()) == std::ssize(all)) continue;
     std::vector<double> first = mine;
     RankCalls(ranks).broadcast(first);

@@ -24,19 +24,19 @@ Fingerprints take_fingerprints(Trainer& trainer);
 /// Adds the fingerprints of the numbers that are not on the device.
 void add_fingerprints(std::span<const double> running, const LossScaleState& scale,
                       Fingerprints& fingerprints);
-std::string fingerprint_text(std::span<const std::byte> bytes);
+std::string format_fingerprint(std::span<const std::byte> bytes);
 /// The first difference; "" if there is none.
 std::string difference(const Fingerprints& fingerprints, const Fingerprints& expected);
 
 /// The first fault of the initial state of a training of `problem`: layers that differ from its
-/// definition (fault_of_layers()), elements that differ from the generator with `seed` (32 of each
-/// parameter are compared), wrong rounded copies, velocities other than 0, moving averages other
-/// than 0 and 1. "" if there is none.
-std::string fault_of_start(Trainer& trainer, const std::string& problem,
-                           const NetworkDefinition& network, std::uint64_t seed);
+/// definition (find_fault_of_layers()), elements that differ from the generator with `seed` (32 of
+/// each parameter are compared), wrong rounded copies, velocities other than 0, moving averages
+/// other than 0 and 1. "" if there is none.
+std::string find_fault_of_start(Trainer& trainer, const std::string& problem,
+                                const NetworkDefinition& network, std::uint64_t seed);
 
 /// "" if all ranks have equal weights and velocities, except for the rounding of their sums.
 /// Collective.
-std::string fault_of_ranks(const Executor& executor, Communicator& ranks);
+std::string find_fault_of_ranks(const Executor& executor, Communicator& ranks);
 
 }  // namespace assay

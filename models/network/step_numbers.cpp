@@ -132,9 +132,9 @@ std::vector<std::string> hosts_included(const Executor& executor, Communicator& 
 
 }  // namespace
 
-std::vector<LayerTime> layer_times(const Executor& executor,
-                                   const std::vector<std::vector<double>>& runs, int passes,
-                                   Communicator& ranks) {
+std::vector<LayerTime> list_layer_times(const Executor& executor,
+                                        const std::vector<std::vector<double>>& runs, int passes,
+                                        Communicator& ranks) {
   const std::vector<GraphNode>& nodes = executor.graph().nodes;
   std::vector<double> seconds;
   for (std::size_t i = 0; i < nodes.size(); ++i) {

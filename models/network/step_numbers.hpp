@@ -47,9 +47,9 @@ inline constexpr int timed_runs = 5;
 /// The time of each node of a network: the median of `runs`, of the slowest rank. `runs`: for each
 /// run the seconds of every node. `passes`: how often one run runs a node (nodes of the update run
 /// once). Collective.
-std::vector<LayerTime> layer_times(const Executor& executor,
-                                   const std::vector<std::vector<double>>& runs, int passes,
-                                   Communicator& ranks);
+std::vector<LayerTime> list_layer_times(const Executor& executor,
+                                        const std::vector<std::vector<double>>& runs, int passes,
+                                        Communicator& ranks);
 
 /// Total seconds of the operations of each kind and direction in a run of the network
 /// ("conv_bwd_data_s"), without those of the update.

@@ -400,9 +400,9 @@ void StepOracle::judge_ranks() {
       seen.insert(seen.end(), more.begin(), more.end());
     }
   const std::vector<std::string> all =
-      ranks_.allgather(fingerprint_text(std::as_bytes(std::span(seen))));
+      ranks_.allgather(format_fingerprint(std::as_bytes(std::span(seen))));
   if (std::ranges::count(all, all.front()) == std::ssize(all)) return;
-  if (const std::string why = fault_of_ranks(executor_, ranks_); !why.empty()) add(why);
+  if (const std::string why = find_fault_of_ranks(executor_, ranks_); !why.empty()) add(why);
 }
 
 void StepOracle::end(const Trainer& trainer, Verification& verification) {

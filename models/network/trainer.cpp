@@ -38,8 +38,8 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, 
   if (settings.control)
     if (std::string why = Control::why_not(ranks); !why.empty()) return Unsupported{std::move(why)};
   Graph graph =
-      training_graph(settings.network, settings.batch, settings.precision, settings.learning,
-                     settings.accumulate > 1, settings.lag > 0, {settings.seed, ranks.rank()});
+      make_training_graph(settings.network, settings.batch, settings.precision, settings.learning,
+                          settings.accumulate > 1, settings.lag > 0, {settings.seed, ranks.rank()});
   ExecutorSettings executor_settings = settings.executor;
   if (ranks.size() > 1 && executor_settings.device == "cpu") {
     const std::size_t bytes = static_cast<std::size_t>(graph.elements(graph.gradients)) *

@@ -208,7 +208,7 @@ void TrainingCheckpoint::compare(const Checkpoint& file, const Fingerprints& own
   if (trainer_.graph().second != Graph::none) names.emplace_back("second moments");
   Fingerprints fingerprints;
   for (std::size_t i = 0; i < names.size(); ++i)
-    fingerprints[names[i]] = fingerprint_text(file.bytes(fmt::format("value {}", i)));
+    fingerprints[names[i]] = format_fingerprint(file.bytes(fmt::format("value {}", i)));
   const std::span<const std::byte> running = file.bytes("running statistics");
   std::vector<double> averages(running.size() / sizeof(double));
   std::memcpy(averages.data(), running.data(), running.size());
@@ -224,7 +224,7 @@ void TrainingCheckpoint::compare(const Checkpoint& file, const Fingerprints& own
 Checkpoint TrainingCheckpoint::open_on_all() const {
   std::optional<Checkpoint> checkpoint;
   throw_on_all(ranks_, [&] { checkpoint.emplace(open()); });
-  const std::vector<double> checks = all_numbers(checkpoint->check(), ranks_);
+  const std::vector<double> checks = allgather_numbers(checkpoint->check(), ranks_);
   for (std::size_t rank = 1; rank < checks.size(); ++rank)
     if (checks[rank] != checks.front())
       throw InputError(

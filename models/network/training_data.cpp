@@ -52,7 +52,8 @@ std::unique_ptr<Batches> file_batches(const TrainingData& data, const std::strin
   settings.rank = share.rank;
   settings.ranks = share.ranks;
   settings.max_bad_samples = data.max_bad_samples;
-  return pipeline_batches(open_set(files, {data.label_base, data.classes}, data.seed), settings);
+  return make_pipeline_batches(open_set(files, {data.label_base, data.classes}, data.seed),
+                               settings);
 }
 
 std::shared_ptr<const LearnableSamples> make_samples(const TrainingData& data) {
@@ -101,22 +102,22 @@ std::vector<std::string> list_files(const TrainingData& data) {
   return sample_set(data.data, {data.label_base, data.classes}, data.seed)->files();
 }
 
-std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchShare& share) {
+std::unique_ptr<Batches> make_training_batches(const TrainingData& data, const BatchShare& share) {
   if (is_resident(data.data)) {
     ResidentSettings settings{data.classes, data.input, data.seed};
     settings.labels = data.labels;
     return make_resident_batch(settings, share);
   }
   if (is_learnable(data.data))
-    return learnable_batches(make_samples(data), learnable_size(data.data).training, share);
+    return make_learnable_batches(make_samples(data), learnable_size(data.data).training, share);
   return file_batches(data, data.data, share);
 }
 
-std::unique_ptr<Batches> validation_batches(const TrainingData& data, BatchShare share) {
+std::unique_ptr<Batches> make_validation_batches(const TrainingData& data, BatchShare share) {
   share.training = false;
   if (is_resident(data.data)) return nullptr;
   if (is_learnable(data.data))
-    return learnable_batches(make_samples(data), learnable_size(data.data).validation, share);
+    return make_learnable_batches(make_samples(data), learnable_size(data.data).validation, share);
   return file_batches(data, data.validation.empty() ? data.data : data.validation, share);
 }
 

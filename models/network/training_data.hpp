@@ -29,9 +29,9 @@ struct TrainingData {
   std::uint64_t seed = 1;  ///< of generated images; BatchShare has the seed of their order
 };
 
-/// The name of the data in an id; for files it contains a hash. training_batches() also accepts
-/// this name. InputError for unknown names, unusable files, and files with more than `classes`
-/// classes.
+/// The name of the data in an id; for files it contains a hash. make_training_batches() also
+/// accepts this name. InputError for unknown names, unusable files, and files with more than
+/// `classes` classes.
 std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes);
 /// InputError if folders of images for training and validation give the same label to classes with
 /// different names. In other files, classes are numbers.
@@ -47,8 +47,8 @@ bool is_files(const std::string& data);
 /// The files that a training reads; empty for other data.
 std::vector<std::string> list_files(const TrainingData& data);
 
-std::unique_ptr<Batches> training_batches(const TrainingData& data, const BatchShare& share);
+std::unique_ptr<Batches> make_training_batches(const TrainingData& data, const BatchShare& share);
 /// Null for resident data, which has no validation.
-std::unique_ptr<Batches> validation_batches(const TrainingData& data, BatchShare share);
+std::unique_ptr<Batches> make_validation_batches(const TrainingData& data, BatchShare share);
 
 }  // namespace assay

@@ -37,8 +37,8 @@ void TrainingOracle::begin(Trainer& trainer, std::int64_t epoch, std::int64_t st
   epoch_ = epoch;
   step_ = step;
   if (!restarted)
-    note(fault_of_start(trainer, settings_.at("problem"), network_, claims_.trial_seed));
-  note(fault_of_ranks(trainer.executor(), ranks_));
+    note(find_fault_of_start(trainer, settings_.at("problem"), network_, claims_.trial_seed));
+  note(find_fault_of_ranks(trainer.executor(), ranks_));
   note(scale_.begin(trainer.loss_scale().state(), restarted));
 }
 
@@ -119,7 +119,7 @@ void TrainingOracle::end_epoch(Trainer& trainer, const EpochResult& trained) {
     note(fmt::format("epoch {} has ended after {} steps, not {}", epoch_ + 1, step_,
                      claims_.steps()));
   note(ledger_.end());
-  note(fault_of_ranks(trainer.executor(), ranks_));
+  note(find_fault_of_ranks(trainer.executor(), ranks_));
   ++epoch_;
   step_ = 0;
 }

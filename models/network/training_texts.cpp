@@ -7,7 +7,7 @@
 
 namespace assay {
 
-std::string epoch_text(const EpochResult& result) {
+std::string format_epoch(const EpochResult& result) {
   std::string text = result.has_steps()
                          ? fmt::format("epoch {}: loss {:.4f}, {:.1f} images/s", result.epoch,
                                        result.training_loss, result.images_per_s)
@@ -31,14 +31,14 @@ std::optional<std::string> why_diverged(const LossScale& scale, const std::strin
       scale.state().skipped_in_row, step, scale.scale());
 }
 
-std::string divergence_text(const LossScale& scale, std::int64_t steps) {
+std::string describe_divergence(const LossScale& scale, std::int64_t steps) {
   return fmt::format(
       "training diverged: gradients are not finite in step {} (with warm-up), at a loss scale of "
       "{} (their update was skipped). Use a smaller --rate{}.",
       steps, scale.scale(), scale.has_diverged() ? "" : ", or --loss-scale dynamic");
 }
 
-std::string reference_text(const TrainingRun& run) {
+std::string describe_reference(const TrainingRun& run) {
   std::string text =
       fmt::format("; {} operations of checked steps in fp64", CheckedSteps::nodes + 1);
   if (run.convergence.epochs == 0)

@@ -206,7 +206,7 @@ class TrainingWorkload final : public Workload {
     if (run_.claims && run_.self_check)
       self_check(*trainer_, run_.convergence.rate, run_.definition.small, *run_.claims, plugins_,
                  ranks_, run_.gradients, verification);
-    verification.reference += reference_text(run_);
+    verification.reference += describe_reference(run_);
     numbers_ = {};
     reading_ = {};
     warm_ = false;
@@ -289,7 +289,7 @@ class TrainingWorkload final : public Workload {
     arrivals_.add(*trainer_, stream_.begun(), input, seconds);
     // All ranks decide the same, since they have judged the step in the same way.
     if (const LossScale& scale = trainer_->loss_scale(); scale.has_diverged() || scale.stuck())
-      throw WrongResult(divergence_text(scale, steps_));
+      throw WrongResult(describe_divergence(scale, steps_));
     if (!std::exchange(warm_, true)) return false;  // no batch was ready for the first step
     numbers_.add(*trainer_, input, seconds, trainer_->device_seconds() && !stream_.held());
     return true;
@@ -340,7 +340,7 @@ class TrainingWorkload final : public Workload {
   void open_data() {
     if (run_.cold) throw_on_all(ranks_, [&] { make_cold(list_files(run_.data)); });
     throw_on_all(ranks_, [&] {
-      training_ = training_batches(run_.data, share());
+      training_ = make_training_batches(run_.data, share());
       const Batch& batch = training_->next();
       trainer_->load(batch.images, batch.labels);
       training_->pause();
@@ -374,13 +374,13 @@ class TrainingWorkload final : public Workload {
     std::vector<std::vector<double>> runs;
     for (int i = 0; i < timed_runs; ++i) runs.push_back(trainer_->time_step(run_.convergence.rate));
     trainer_->swap_state(before);
-    layers_ =
-        layer_times(trainer_->executor(), runs, static_cast<int>(run_.trainer.accumulate), ranks_);
+    layers_ = list_layer_times(trainer_->executor(), runs,
+                               static_cast<int>(run_.trainer.accumulate), ranks_);
   }
 
   void converge(Verification& verification) {
     if (run_.cold) drop_from_cache(list_files(run_.data));
-    const auto validation = validation_batches(run_.data, share());
+    const auto validation = make_validation_batches(run_.data, share());
     const auto count_bad = [&] { return bad_samples({training_.get(), validation.get()}); };
     converged_ = train_to_accuracy(run_, {*trainer_, *training_, *validation, oracle_.get()},
                                    plugins_, ranks_, count_bad, verification);
@@ -432,8 +432,8 @@ class TrainingWorkload final : public Workload {
 
 }  // namespace
 
-Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plugins& plugins,
-                                                    Communicator& ranks) {
+Result<std::unique_ptr<Workload>> make_training_workload(const TrainingRun& run, Plugins& plugins,
+                                                         Communicator& ranks) {
   const MemoryUse memory(run.trainer.executor, plugins);
   const auto start = Clock::now();
   auto trainer = Trainer::make(run.trainer, plugins, ranks, run.gradients);

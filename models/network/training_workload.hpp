@@ -49,7 +49,7 @@ struct TrainingRun {
 ///
 /// With epochs, the network is then trained from initial parameters. Unless it reaches the target
 /// accuracy, the row has no time to accuracy. `plugins` and `ranks` must outlive the workload.
-Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plugins& plugins,
-                                                    Communicator& ranks);
+Result<std::unique_ptr<Workload>> make_training_workload(const TrainingRun& run, Plugins& plugins,
+                                                         Communicator& ranks);
 
 }  // namespace assay

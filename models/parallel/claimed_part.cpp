@@ -111,8 +111,8 @@ PartValues PartValues::read(const PartUpdate& update) {
   return all;
 }
 
-std::string fault_of_update(const ClaimedPartUpdate& update, const PartValues& before,
-                            const PartValues& after, std::int64_t& checked) {
+std::string find_fault_of_update(const ClaimedPartUpdate& update, const PartValues& before,
+                                 const PartValues& after, std::int64_t& checked) {
   for (const Parameter& parameter : update.graph.parameters) {
     if (parameter.offset < update.part.first ||
         parameter.offset >= update.part.first + update.part.count)

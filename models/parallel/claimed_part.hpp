@@ -28,7 +28,7 @@ struct ClaimedPartUpdate {
 
 /// Compares some elements of each parameter: the first one whose value after the update differs
 /// from the claimed value; "" if there is none. Adds to `checked`.
-std::string fault_of_update(const ClaimedPartUpdate& update, const PartValues& before,
-                            const PartValues& after, std::int64_t& checked);
+std::string find_fault_of_update(const ClaimedPartUpdate& update, const PartValues& before,
+                                 const PartValues& after, std::int64_t& checked);
 
 }  // namespace assay

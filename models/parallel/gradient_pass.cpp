@@ -78,7 +78,7 @@ Executor* GradientPass::make_masks(std::int64_t worker) {
   settings.chosen.clear();
   settings.memory.clear();
   Graph graph = mask_graph(own, {trainer.seed, static_cast<int>(worker)}, settings);
-  const std::unique_ptr<Communicator> alone = serial_communicator();
+  const std::unique_ptr<Communicator> alone = make_serial_communicator();
   auto executor = Executor::make(std::move(graph), settings, parts_.plugins, *alone);
   if (const auto* const refusal = std::get_if<Unsupported>(&executor))
     throw CaseError("nothing makes the masks of another worker: " + refusal->reason);

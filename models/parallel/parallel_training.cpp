@@ -64,7 +64,7 @@ class ParallelTraining {
         validate(result);
       result.seconds = clock_.counted_seconds();
       result_.epochs.push_back(result);
-      if (settings_.progress) settings_.progress(epoch_text(result));
+      if (settings_.progress) settings_.progress(format_epoch(result));
     }
     if (oracle_) {
       Verification seen;
@@ -188,7 +188,7 @@ Convergence train_parallel(const WayParts& parts, ParallelWay& way, Verification
   auto evaluator = Evaluator::make(parts.whole, parts.plugins, parts.ranks);
   if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
     throw CaseError("nothing validates the network: " + refusal->reason);
-  const auto validation = validation_batches(
+  const auto validation = make_validation_batches(
       run.data,
       {run.trainer.batch, parts.ranks.rank(), parts.ranks.size(), true, run.trainer.seed});
   parts.whole.initialise();

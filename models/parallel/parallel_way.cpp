@@ -24,8 +24,8 @@ void expect_one_judged(const StepRange& steps) {
 
 OrderedBatches::OrderedBatches(const TrainingRun& run, Communicator& ranks, int source, int sources)
     : ranks_(ranks),
-      batches_(training_batches(run.data,
-                                {run.trainer.batch, source, sources, true, run.trainer.seed})) {
+      batches_(make_training_batches(
+          run.data, {run.trainer.batch, source, sources, true, run.trainer.seed})) {
   if (run.claims)
     oracle_.emplace(DataClaims(of_one_rank(*run.claims), run.definition.input, run.claimed_seed),
                     source);

@@ -90,7 +90,7 @@ class ParallelWorkload final : public Workload {
     if (std::exchange(verification.undecided, false)) verification.passed = true;
     add(checks_.make("before timing"), verification);
     verification.outputs = verification.checked;
-    verification.reference += "; " + way_->reference() + reference_text(*run_);
+    verification.reference += "; " + way_->reference() + describe_reference(*run_);
     whole_->initialise();
     way_->begin();
     seconds_["verify"] = seconds_since(start);
@@ -228,8 +228,8 @@ Result<std::unique_ptr<ParallelWay>> make_way(const WayParts& parts) {
 
 }  // namespace
 
-Result<std::unique_ptr<Workload>> parallel_workload(const TrainingRun& training, Plugins& plugins,
-                                                    Communicator& ranks) {
+Result<std::unique_ptr<Workload>> make_parallel_workload(const TrainingRun& training,
+                                                         Plugins& plugins, Communicator& ranks) {
   if (std::string why = why_not_options(training, ranks); !why.empty())
     return Unsupported{std::move(why)};
   const auto start = std::chrono::steady_clock::now();

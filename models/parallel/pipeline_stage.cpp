@@ -50,7 +50,7 @@ Result<std::unique_ptr<PipelineStage>> PipelineStage::make(
     Plugins& plugins, const Grid& grid, Communicator& all, Communicator& messages) {
   using OwnedStage = std::unique_ptr<PipelineStage>;
   Result<OwnedStage> result = make_on_all<OwnedStage>(all, [&]() -> Result<OwnedStage> {
-    const auto alone = serial_communicator();
+    const auto alone = make_serial_communicator();
     OwnedStage own(new PipelineStage(stage, settings, schedule, grid, all, messages));
     const std::set<ValueIndex> of_slot = values_of_slot(stage);
     ExecutorSettings executor_settings = settings.executor;

@@ -247,8 +247,8 @@ Result<std::unique_ptr<ParallelWay>> make_pipeline_way(const WayParts& parts) {
   if (std::string why = why_other_bits(parts, narrow); !why.empty())
     return Unsupported{std::move(why)};
   const TrainerSettings& trainer = parts.run.trainer;
-  const Graph pass = gradient_graph(trainer.network, trainer.batch, trainer.precision,
-                                    trainer.learning, {trainer.seed, 0});
+  const Graph pass = make_gradient_graph(trainer.network, trainer.batch, trainer.precision,
+                                         trainer.learning, {trainer.seed, 0});
   auto cuts = balance_cuts(pass, static_cast<int>(way.number));
   if (auto* const refusal = std::get_if<Unsupported>(&cuts))
     return Unsupported{"--parallel " + to_text(way) + ": " + refusal->reason};

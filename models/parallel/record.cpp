@@ -15,7 +15,7 @@ namespace {
 template <class Entry>
 std::vector<Entry> of_all(const std::vector<Entry>& own, Communicator& ranks) {
   std::vector<Entry> all;
-  for (const std::vector<Entry>& list : all_lists(own, ranks))
+  for (const std::vector<Entry>& list : allgather_lists(own, ranks))
     all.insert(all.end(), list.begin(), list.end());
   return all;
 }
@@ -172,7 +172,7 @@ AsyncRecord AsyncRecord::gather_all(const AsyncRecord& own, Communicator& ranks)
           of_all(own.taken, ranks)};
 }
 
-std::string fault_of_record(const AsyncRecord& record, const AsyncClaims& claims) {
+std::string find_fault_of_record(const AsyncRecord& record, const AsyncClaims& claims) {
   return RecordCheck(record, claims).fault();
 }
 

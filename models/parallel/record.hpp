@@ -62,7 +62,7 @@ struct AsyncClaims {
 /// one. Gradients must be computed with the weights that the worker had received. These must be the
 /// weights that the server had sent, and contain all gradients that the bound requires. Rates must
 /// be right.
-std::string fault_of_record(const AsyncRecord& record, const AsyncClaims& claims);
+std::string find_fault_of_record(const AsyncRecord& record, const AsyncClaims& claims);
 
 /// Numbers of records for the row.
 struct Staleness {

@@ -145,10 +145,10 @@ class Replay {
     const std::int64_t step = tickets_.at({applied.worker, applied.step}) / input_.claims.workers;
     const double rate = input_.claims.rates.at(static_cast<std::size_t>(step));
     const std::string why =
-        fault_of_update({*input_.step, graph, server.update->part(),
-                         rate / static_cast<double>(input_.claims.workers), applied.scale,
-                         server.update->updates(), values},
-                        before, PartValues::read(*server.update), verification_.checked);
+        find_fault_of_update({*input_.step, graph, server.update->part(),
+                              rate / static_cast<double>(input_.claims.workers), applied.scale,
+                              server.update->updates(), values},
+                             before, PartValues::read(*server.update), verification_.checked);
     if (!why.empty()) verification_.fail("after an update by one server, " + why);
   }
 

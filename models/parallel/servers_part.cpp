@@ -61,7 +61,7 @@ Graph update_graph(const Graph& whole, const WeightsPart& part) {
   const auto of_part = std::make_shared<const UpdateProblem>(std::move(shape), problem.precision());
   GraphNode update = node;
   update.problem = of_part;
-  update.oracle = update_oracle(*of_part);
+  update.oracle = make_update_oracle(*of_part);
   const std::int64_t all = whole.elements(whole.weights);
   for (auto& [name, value] : update.tensors) {
     GraphValue own = whole.value(value);
@@ -164,7 +164,7 @@ Result<std::unique_ptr<PartUpdate>> PartUpdate::make(Trainer& whole, const Weigh
   settings.memory.clear();
   settings.chosen = {whole.executor().choice(update_node(whole.graph()))};
   // Each rank has a different part, or none, so these calls are not collective.
-  const std::unique_ptr<Communicator> alone = serial_communicator();
+  const std::unique_ptr<Communicator> alone = make_serial_communicator();
   Executors all;
   for (const std::shared_ptr<void>& memory : gradients) {
     Graph graph = update_graph(whole.graph(), part);

@@ -228,7 +228,7 @@ std::vector<double> ServersWay::broadcast_averages(int worker) {
 
 std::vector<std::uint64_t> ServersWay::gather_all(std::uint64_t own) const {
   std::vector<std::uint64_t> all;
-  for (const auto& of_rank : all_lists(std::vector{own}, parts_.ranks))
+  for (const auto& of_rank : allgather_lists(std::vector{own}, parts_.ranks))
     all.push_back(of_rank.at(0));
   return all;
 }
@@ -297,7 +297,7 @@ void ServersWay::gather() {
         !(std::abs(running[i] * roles_.workers - sums[i]) <= rounding_of_mean * sizes[i]))
       fault_ = "the moving averages of statistics are not the mean of the workers'";
   // Thrown here, because judge() may not follow.
-  if (const std::string why = fault_of_any(fault_, parts_.ranks); !why.empty())
+  if (const std::string why = find_fault_of_any(fault_, parts_.ranks); !why.empty())
     throw WrongResult(why);
   // Passes have overwritten the loss scale.
   Trainer& whole = parts_.whole;
@@ -309,7 +309,7 @@ void ServersWay::gather() {
 void ServersWay::check_records() {
   for (Round& round : unchecked_) {
     const AsyncRecord all = AsyncRecord::gather_all(round.record, parts_.ranks);
-    if (fault_.empty()) fault_ = fault_of_record(all, round.claims);
+    if (fault_.empty()) fault_ = find_fault_of_record(all, round.claims);
     if (!fault_.empty()) continue;
     staleness_.add(all, round.claims);  // it trusts the numbers of the record
     for (const AppliedGradient& gradient : all.applied)

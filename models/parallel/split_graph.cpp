@@ -15,7 +15,7 @@ namespace {
 /// Adds all layers to a builder.
 void add_layers(GraphBuilder& builder, const Network& network, const Learning& learning,
                 int ranks) {
-  const Graph pass = gradient_graph(network, 1, Precision::fp32, learning);
+  const Graph pass = make_gradient_graph(network, 1, Precision::fp32, learning);
   builder.divide(ranks, list_divided_layers(pass, ranks));
   network.add_layers(builder, learning);
   builder.backward();

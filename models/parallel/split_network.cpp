@@ -20,7 +20,7 @@ SplitNetwork::SplitNetwork(const Graph& graph, const ExecutorSettings& settings,
     : sum_(ranks, adding, on_device) {
   using OwnedExecutor = std::unique_ptr<Executor>;
   Result<OwnedExecutor> result = make_on_all<OwnedExecutor>(ranks, [&] {
-    const auto alone = serial_communicator();
+    const auto alone = make_serial_communicator();
     return Executor::make(graph, settings, plugins, *alone);
   });
   if (const auto* const refusal = std::get_if<Unsupported>(&result))

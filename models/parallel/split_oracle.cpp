@@ -32,7 +32,7 @@ void put_bytes(const std::vector<std::byte>& bytes, const Executor& executor, Va
 /// The undivided network after a pass of random samples. Not collective.
 std::unique_ptr<Executor> make_undivided(const Graph& graph, const ExecutorSettings& settings,
                                          std::uint64_t seed, Plugins& plugins) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   auto executor = Executor::make(graph, settings, plugins, *alone);
   if (const auto* const refusal = std::get_if<Unsupported>(&executor))
     throw CaseError("the undivided network cannot be computed in fp64: " + refusal->reason);
@@ -55,7 +55,7 @@ std::ptrdiff_t count_sums(const Network& network, const Learning& learning, int 
 
 Network make_compared_form(const TrainerSettings& settings, int ranks) {
   const Network& network = settings.network;
-  const Graph pass = gradient_graph(network, 1, Precision::fp64, settings.learning);
+  const Graph pass = make_gradient_graph(network, 1, Precision::fp64, settings.learning);
   if (pass.elements(pass.weights) <= most_parameters || !network.make_small) return network;
   Network small = network.make_small();
   return count_sums(small, settings.learning, ranks) ==
@@ -68,7 +68,7 @@ void compare_with_undivided(const TrainerSettings& settings, Plugins& plugins, C
                             Verification& verification) {
   const Network network = make_compared_form(settings, ranks.size());
   const std::int64_t batch = parity_batch(network);
-  const Graph pass = gradient_graph(network, batch, Precision::fp64, settings.learning);
+  const Graph pass = make_gradient_graph(network, batch, Precision::fp64, settings.learning);
   ExecutorSettings executor_settings;
   executor_settings.backends = {"blas", "native", "onednn", "reference"};
   if (network.filters)

@@ -141,7 +141,7 @@ class SplitWay final : public ParallelWay {
   /// Rank 0 compares, with the parts of the ranks of its group. Collective.
   void compare_step(const SplitState& after, Verification& verification) {
     Communicator& ranks = parts_.ranks;
-    const auto samples = all_lists(training_.sample_sums(), ranks);
+    const auto samples = allgather_lists(training_.sample_sums(), ranks);
     double loss = last_loss_;
     RankCalls(ranks).sum(std::span(&loss, 1));
     const DividedStep step{training_.gather(before_.values),
@@ -305,7 +305,8 @@ Result<std::unique_ptr<ParallelWay>> make_split_way(const WayParts& parts) {
   if (std::string why = why_not_divided(parts); !why.empty()) return Unsupported{std::move(why)};
   const TrainerSettings& settings = parts.run.trainer;
   const std::string way = "--parallel " + to_text(parts.run.parallel);
-  const Graph pass = gradient_graph(settings.network, 1, settings.precision, settings.learning);
+  const Graph pass =
+      make_gradient_graph(settings.network, 1, settings.precision, settings.learning);
   if (list_divided_layers(pass, static_cast<int>(parts.run.parallel.number)).empty())
     return Unsupported{fmt::format(
         "{}: no two layers follow each other whose features between them {} divides, with nothing "

@@ -35,7 +35,7 @@ std::vector<double> select_numbers(const Statistics& statistics, const std::vect
 
 UndividedOracle::UndividedOracle(const TrainingRun& run, const Executor& whole, Plugins& plugins,
                                  std::int64_t passes, bool in_parts)
-    : run_(run), passes_(passes), in_parts_(in_parts), alone_(serial_communicator()) {
+    : run_(run), passes_(passes), in_parts_(in_parts), alone_(make_serial_communicator()) {
   TrainerSettings settings = run.trainer;
   settings.accumulate = passes;
   settings.executor.measured = false;

@@ -95,7 +95,7 @@ class ShardWorkload : public IoWorkload {
 
   /// Compares all bytes of a shard that this rank has read with the writer's data. Collective.
   Verification judged_shard(const std::optional<Checkpoint>& shard, std::string fault) {
-    const auto generations = all_numbers(static_cast<double>(generation_), ranks_);
+    const auto generations = allgather_numbers(static_cast<double>(generation_), ranks_);
     try {
       if (shard)
         fault = find_fault(

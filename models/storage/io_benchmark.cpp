@@ -22,8 +22,8 @@ struct IoOperation {
 };
 constexpr IoOperation io_operations[] = {{"write", IoKind::write, write_workload},
                                          {"read", IoKind::read, read_workload},
-                                         {"metadata", IoKind::metadata, metadata_workload},
-                                         {"random", IoKind::random, random_workload}};
+                                         {"metadata", IoKind::metadata, make_metadata_workload},
+                                         {"random", IoKind::random, make_random_workload}};
 
 const IoOperation& io_operation(const std::string& name) {
   for (const IoOperation& each : io_operations)
@@ -135,7 +135,7 @@ class IoBenchmark final : public Benchmark {
     throw_on_all(context.ranks, [&] {
       probe = probe_storage(folder->path(), setup.file_system, context.ranks.rank());
     });
-    if (std::string why = fault_of_any(probe.why_no_storage, context.ranks); !why.empty())
+    if (std::string why = find_fault_of_any(probe.why_no_storage, context.ranks); !why.empty())
       return Unsupported{std::move(why)};
     setup.device_counts = probe.device_counts;
     return io.operation->make(setup, std::move(folder), context.ranks);

@@ -153,7 +153,7 @@ void IoWorkload::count() {
 
 std::map<std::string, double> IoWorkload::take_done() {
   count();
-  if (const std::string fault = fault_of_any(fault_, ranks_); !fault.empty())
+  if (const std::string fault = find_fault_of_any(fault_, ranks_); !fault.empty())
     throw WrongResult(fault);
   Amounts all = std::exchange(done_, {});
   if (!std::exchange(timed_, true)) forget_times();  // earlier runs were warm-up
@@ -184,7 +184,7 @@ Verification IoWorkload::judge_run() {
   Verification checked = judge();
   checked.exact = true;
   checked.passed = checked.reason.empty();
-  checked.fail(fault_of_any(fault_, ranks_));
+  checked.fail(find_fault_of_any(fault_, ranks_));
   return checked;
 }
 

@@ -154,9 +154,11 @@ std::unique_ptr<Workload> write_workload(const IoSetup& setup, std::unique_ptr<J
                                          Communicator& ranks);
 std::unique_ptr<Workload> read_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
                                         Communicator& ranks);
-std::unique_ptr<Workload> metadata_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
-                                            Communicator& ranks);
-std::unique_ptr<Workload> random_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
-                                          Communicator& ranks);
+std::unique_ptr<Workload> make_metadata_workload(const IoSetup& setup,
+                                                 std::unique_ptr<JobFolder> folder,
+                                                 Communicator& ranks);
+std::unique_ptr<Workload> make_random_workload(const IoSetup& setup,
+                                               std::unique_ptr<JobFolder> folder,
+                                               Communicator& ranks);
 
 }  // namespace assay

@@ -179,8 +179,9 @@ class MetadataWorkload final : public IoWorkload {
 
 }  // namespace
 
-std::unique_ptr<Workload> metadata_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
-                                            Communicator& ranks) {
+std::unique_ptr<Workload> make_metadata_workload(const IoSetup& setup,
+                                                 std::unique_ptr<JobFolder> folder,
+                                                 Communicator& ranks) {
   return std::make_unique<MetadataWorkload>(setup, std::move(folder), ranks);
 }
 

@@ -168,8 +168,9 @@ class RandomWorkload final : public IoWorkload {
 
 }  // namespace
 
-std::unique_ptr<Workload> random_workload(const IoSetup& setup, std::unique_ptr<JobFolder> folder,
-                                          Communicator& ranks) {
+std::unique_ptr<Workload> make_random_workload(const IoSetup& setup,
+                                               std::unique_ptr<JobFolder> folder,
+                                               Communicator& ranks) {
   return std::make_unique<RandomWorkload>(setup, std::move(folder), ranks);
 }
 

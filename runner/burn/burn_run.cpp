@@ -61,7 +61,7 @@ struct BurnRequest {
 
 BurnRequest parse_request(const Arguments& arguments) {
   const std::string text = *read_value(arguments, "SUITE");
-  const std::vector<std::string> names = suite_names();
+  const std::vector<std::string> names = list_suite_names();
   if (fs::exists(text) || std::ranges::find(names, text) != names.end()) return {text};
   BurnRequest request{"burn"};
   const std::vector<std::string> known = suite_benchmarks(read_suite(find_suite(request.suite)));
@@ -125,7 +125,7 @@ class BurnRun {
         request_(parse_request(arguments)),
         kinds_(list_kinds(request_)),
         folder_(folder_of_many(arguments, "assay burn")),
-        started_(utc_now()) {}
+        started_(format_utc_now()) {}
 
   int run() {
     if (fs::exists(folder_ / "members") && !arguments_.contains("resume"))
@@ -343,7 +343,7 @@ class BurnRun {
         read_suite(find_suite(request_.suite)).at("name"),
         command_line("assay burn", {"SUITE"}, arguments_),
         read_whole_number(arguments_, "seed", 0, UINT64_MAX).value_or(1), started_);
-    header.finished = utc_now();
+    header.finished = format_utc_now();
     header.statistics = all.run.statistics;
     header.timing.burn = turn_s_;  // so that a row's command can repeat the burn-in
     if (!missing_.empty()) header.missing_nodes = missing_;
@@ -353,7 +353,8 @@ class BurnRun {
     write_checked(all, file);
     BurnTotals totals;
     for (const Row& row : all.rows) totals.add(row, all.environment(row).host);
-    std::cout << burn_table(totals.take()) << "\nresult: " << file.string() << "\n" << std::flush;
+    std::cout << render_burn_table(totals.take()) << "\nresult: " << file.string() << "\n"
+              << std::flush;
     for (const std::string& lost : lost_) std::cerr << "assay burn: " << lost << "\n";
     if (!stopped_.empty()) std::cerr << "assay burn: " << stopped_ << ".\n";
     ExitCode code = exit_code(all.rows);

@@ -162,7 +162,7 @@ class Ceilings {
 /// The operations of one rank that the row's algorithm executed. For a shared problem this is the
 /// average, because the rank with most operations takes no less time.
 double operations(const Row& row, const Ranks& ranks) {
-  if (const auto done = operations_done(row)) return *done / ranks.sharers;
+  if (const auto done = count_operations_done(row)) return *done / ranks.sharers;
   throw NoCeiling{fmt::format("how many operations {} did is not known", row.execution->algorithm)};
 }
 
@@ -350,7 +350,7 @@ void add_layer_ceilings(Row& row, const std::vector<Bracket>& brackets,
                         const ResultEnvironment& environment) {
   for (RowLayer& layer : row.layers) {
     try {
-      Row alone = layer_as_row(row, layer);
+      Row alone = make_row_of_layer(row, layer);
       alone.problem.shared_by = 1;  // each rank has its own operation
       layer.ceiling = make_ceiling(alone, brackets, around, environment);
       layer.ceiling->brackets.clear();  // the row has them

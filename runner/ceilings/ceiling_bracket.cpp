@@ -166,7 +166,7 @@ CeilingMeter::CeilingMeter(CeilingPlan plan, CampaignOptions options,
     : plan_(std::move(plan)), options_(std::move(options)), programs_(std::move(programs)) {}
 
 std::vector<Row> CeilingMeter::measure_rows(const CeilingStart& start, const CeilingNeeds& needs) {
-  const std::vector<std::string> names = benchmark_names(programs_);
+  const std::vector<std::string> names = list_benchmark_names(programs_);
   if (std::find(names.begin(), names.end(), "stream") == names.end())
     throw CaseError(fmt::format("there is no assay-stream in {}.", programs_.string()));
   const auto suite = options_.folder / "ceilings.json", out = options_.folder / "log/ceilings.json";
@@ -196,7 +196,7 @@ std::vector<Row> CeilingMeter::measure_rows(const CeilingStart& start, const Cei
 
 Bracket CeilingMeter::measure() {
   const auto start = Clock::now();
-  Bracket bracket{utc_now()};
+  Bracket bracket{format_utc_now()};
   try {
     if (plan_.empty())
       throw CaseError(

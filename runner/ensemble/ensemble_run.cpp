@@ -112,7 +112,7 @@ class EnsembleRun {
   void begin() {
     const fs::path file = folder_ / record_name;
     json now = plan_event();
-    started_ = utc_now();
+    started_ = format_utc_now();
     const bool any = fs::exists(file);
     if (any && !arguments_.contains("resume"))
       throw InputError(
@@ -245,7 +245,7 @@ class EnsembleRun {
     for (std::string& word : words_of_run(own, {"ensemble", "search", "factor", "launcher", "nodes",
                                                 "walltime", "site", "verbose"}))
       command.push_back(std::move(word));
-    if (seconds_left) command.insert(command.end(), {"--walltime", clock_text(*seconds_left)});
+    if (seconds_left) command.insert(command.end(), {"--walltime", format_clock(*seconds_left)});
     return command;
   }
 
@@ -314,19 +314,19 @@ class EnsembleRun {
   int finish() {
     MemberResults results;
     read_results(results);
-    ensemble_.summary = summarise(ensemble_, results.rows());
+    ensemble_.summary = summarize_ensemble(ensemble_, results.rows());
     RunHeader header =
         make_header(fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan_.group.benchmark,
                                 fmt::gmtime(std::time(nullptr)), getpid()),
                     plan_.suite.at("name"), command_line("assay run", {"SUITE"}, arguments_),
                     plan_.seed, started_);
-    header.finished = utc_now();
+    header.finished = format_utc_now();
     header.resumed = ensemble_.sessions - 1;
     const auto site = find_site(arguments_);
     const RunResult result =
         results.write(header, ensemble_, site ? site->system : "", folder_ / "result.json");
     const Findings mixed = arguments_.contains("allow-mixed") ? Findings{} : find_mixed(result);
-    std::cout << ensemble_table(ensemble_, false, false)
+    std::cout << render_ensemble_table(ensemble_, false, false)
               << fmt::format("\nresult: {}/result.json\n", folder_.string()) << mixed.text
               << std::flush;
     ExitCode code = find_gravest(exit_code(result.rows), mixed.code);
@@ -352,7 +352,7 @@ class EnsembleRun {
 };
 
 /// "16 members train 1, 2, 4 epochs, 1 in 2 of them continues each time".
-std::string rung_text(const EnsemblePlan& plan) {
+std::string describe_rungs(const EnsemblePlan& plan) {
   std::vector<std::string> epochs;
   for (const std::int64_t budget : plan.budgets) epochs.push_back(std::to_string(budget));
   return fmt::format(
@@ -367,8 +367,8 @@ std::string rung_text(const EnsemblePlan& plan) {
 int run_ensemble(const Arguments& arguments) {
   EnsemblePlan plan = ensemble_plan(arguments);
   if (arguments.contains("list") || arguments.contains("dry-run")) {
-    std::cout << member_list(plan.ensemble);
-    if (arguments.contains("dry-run")) std::cout << rung_text(plan) << "Nothing was run.\n";
+    std::cout << format_member_list(plan.ensemble);
+    if (arguments.contains("dry-run")) std::cout << describe_rungs(plan) << "Nothing was run.\n";
     return static_cast<int>(ExitCode::ok);
   }
   const Temporary scratch = make_scratch_folder();

@@ -43,7 +43,7 @@ Placeholders make_placeholders(const Job& job) {
           {"threads", number_or_none(job.shape.threads)},
           {"name", job.name},
           {"folder", job.folder.string()},
-          {"time", clock_text(job.seconds)},
+          {"time", format_clock(job.seconds)},
           {"hours_minutes", fmt::format("{:02}:{:02}", minutes / 60, minutes % 60)},
           {"queue", job.queue},
           {"account", job.account}};
@@ -101,7 +101,7 @@ void follow(const Launcher& launcher, const std::string& number, const fs::path&
 
 }  // namespace
 
-std::string job_script(const Launcher& launcher, const Job& job) {
+std::string make_job_script(const Launcher& launcher, const Job& job) {
   check_folder(job.folder);
   std::string script;
   for (const std::string& line :

@@ -25,7 +25,7 @@ struct Job {
 
 /// The batch script. InputError for a placeholder without a value, for a launcher without batch
 /// jobs, and for a folder whose name a directive cannot contain.
-std::string job_script(const Launcher& launcher, const Job& job);
+std::string make_job_script(const Launcher& launcher, const Job& job);
 
 /// Submits the script, waits until the job has ended, and returns the number of the job. CaseError
 /// with the message of the batch system. Interrupted on a signal; the job then continues.

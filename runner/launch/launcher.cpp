@@ -127,7 +127,9 @@ std::string ProcessShape::name() const {
   return number_or_none(all_ranks());
 }
 
-std::vector<std::string> Launcher::names() { return json_names(data_folder(launchers_folder)); }
+std::vector<std::string> Launcher::names() {
+  return list_json_names(data_folder(launchers_folder));
+}
 
 bool Launcher::is_name(const std::string& text) {
   if (text.ends_with(".json") && text.find(' ') == std::string::npos) return true;
@@ -138,7 +140,7 @@ bool Launcher::is_name(const std::string& text) {
 fs::path find_named_file(const std::string& kind, const std::string& name_or_file,
                          const fs::path& folder) {
   if (name_or_file.ends_with(".json")) return fs::absolute(name_or_file);
-  const std::vector<std::string> known = json_names(folder);
+  const std::vector<std::string> known = list_json_names(folder);
   if (std::find(known.begin(), known.end(), name_or_file) == known.end())
     throw InputError(explain_unknown_name(kind, name_or_file, known));
   return folder / (name_or_file + ".json");

@@ -195,8 +195,8 @@ PlacedProcess locate_process(int threads, const std::string& device) {
           binding.fault};
 }
 
-std::string placement_fault(const ProcessShape& shape,
-                            const std::vector<PlacedProcess>& processes) {
+std::string find_placement_fault(const ProcessShape& shape,
+                                 const std::vector<PlacedProcess>& processes) {
   if (std::string fault = number_fault(shape, processes); !fault.empty()) return fault;
   for (const PlacedProcess& process : processes) {
     if (!process.device_fault.empty())
@@ -225,8 +225,9 @@ void preflight(const std::vector<Processes>& groups, const std::string& device,
     if (!device.empty()) command.insert(command.end(), {"--device", device});
     const FinishedCommand placement = finish_command(command, scratch, patience);
     const std::string fault =
-        placement.failed() ? placement.how()
-                           : placement_fault(group.shape, read_placed_processes(placement.output));
+        placement.failed()
+            ? placement.how()
+            : find_placement_fault(group.shape, read_placed_processes(placement.output));
     if (!fault.empty())
       throw CaseError(fmt::format("pre-flight failed: {} (`{}`). Nothing was timed.", fault,
                                   join(command, " ")));

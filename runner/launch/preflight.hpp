@@ -35,7 +35,8 @@ PlacedProcess locate_process(int threads, const std::string& device);
 /// or other cores than requested, or whose cores cannot be read back; two ranks on one core
 /// although each should be bound to its own; a host whose ranks, bound to NUMA nodes or sockets,
 /// have fewer cores together than threads.
-std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& processes);
+std::string find_placement_fault(const ProcessShape& shape,
+                                 const std::vector<PlacedProcess>& processes);
 
 /// Starts `assay placement` once for each shape that sets more than a number of ranks; for all
 /// shapes if a device is expected, because rows measured on the processor would otherwise appear

@@ -74,7 +74,7 @@ bool in_path(const std::string& program) {
 /// A command given by the caller supports only -n. `is_forced`: the caller gives the number.
 std::vector<std::string> by_words(const std::string& text, const ProcessShape& shape,
                                   bool is_forced) {
-  const std::vector<std::string> words = launcher_words(text);
+  const std::vector<std::string> words = make_launcher_words(text);
   if (words.size() == 1 && !in_path(words.front()))
     throw InputError(explain_unknown_name("launcher", words.front(), Launcher::names()) +
                      " (It is not a program in PATH either.)");
@@ -155,7 +155,7 @@ std::vector<Processes> make_processes(const ProcessRequest& request,
   return all;
 }
 
-std::vector<std::string> launcher_words(const std::string& text) {
+std::vector<std::string> make_launcher_words(const std::string& text) {
   std::vector<std::string> all;
   for (std::string& word : split(text, ' '))
     if (!word.empty()) all.push_back(std::move(word));
@@ -260,7 +260,7 @@ std::uint64_t clock_time(const std::string& flag, const std::string& text, std::
   return seconds;
 }
 
-std::string clock_text(std::uint64_t seconds) {
+std::string format_clock(std::uint64_t seconds) {
   return fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 

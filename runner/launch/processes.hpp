@@ -60,7 +60,7 @@ SuiteSettings suite_settings(const nlohmann::json& suite);
 std::vector<Processes> make_processes(const ProcessRequest& request,
                                       const std::vector<ProcessShape>& suite);
 /// The words of a command that --launcher gives.
-std::vector<std::string> launcher_words(const std::string& text);
+std::vector<std::string> make_launcher_words(const std::string& text);
 /// True if these words contain a number of processes ("-n 2").
 bool names_ranks(const std::vector<std::string>& words);
 
@@ -79,6 +79,6 @@ std::vector<std::string> list_names_in(const Arguments& arguments);
 /// ninety minutes. InputError, naming `flag`, for an invalid text or less than `least` seconds.
 std::uint64_t clock_time(const std::string& flag, const std::string& text, std::uint64_t least);
 /// "01:30:00".
-std::string clock_text(std::uint64_t seconds);
+std::string format_clock(std::uint64_t seconds);
 
 }  // namespace assay

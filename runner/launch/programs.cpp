@@ -45,7 +45,7 @@ fs::path find_executable_folder(const fs::path& build) {
   return fs::is_directory(folder / "bin") ? folder / "bin" : folder;
 }
 
-std::vector<std::string> benchmark_names(const fs::path& folder) {
+std::vector<std::string> list_benchmark_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code unreadable;
   for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
@@ -59,7 +59,7 @@ std::vector<std::string> benchmark_names(const fs::path& folder) {
 }
 
 fs::path find_executable(const std::string& benchmark, const fs::path& folder) {
-  const auto names = benchmark_names(folder);
+  const auto names = list_benchmark_names(folder);
   if (std::find(names.begin(), names.end(), benchmark) == names.end())
     throw InputError(explain_unknown_name("benchmark", benchmark, names) + " (Looked for assay-" +
                      benchmark + " in " + folder.string() + ".)");
@@ -199,7 +199,7 @@ fs::path check_executable_folder(const std::string& build, const std::string& fl
   const fs::path absolute_path = fs::absolute(build).lexically_normal();
   const fs::path folder = find_executable_folder(
       fs::is_regular_file(absolute_path, missing) ? absolute_path.parent_path() : absolute_path);
-  if (benchmark_names(folder).empty())
+  if (list_benchmark_names(folder).empty())
     throw InputError(fmt::format(
         "{} {} is not a build of Assay (there is no executable assay-<benchmark> in {}). Give the "
         "folder of the promoted build or installation that contains bin/, or its program assay.",
@@ -214,7 +214,7 @@ void to_json(json& document, const Installation& installation) {
 Installation read_installation(const fs::path& programs) {
   json files = json::object();
   std::error_code missing;
-  for (const std::string& name : benchmark_names(programs))
+  for (const std::string& name : list_benchmark_names(programs))
     files["assay-" + name] = hash_of_file(programs / ("assay-" + name));
   for (const char* folder : {"lib", "lib64"}) {
     add_hashes(programs.parent_path() / folder / "assay", "", files);

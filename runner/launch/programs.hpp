@@ -20,7 +20,8 @@ namespace assay {
 std::filesystem::path find_executable_folder(const std::filesystem::path& build);
 /// Names of the benchmarks, sorted: "conv" for an executable file assay-conv in `folder`. `folder`
 /// is executable_folder() unless another build is meant.
-std::vector<std::string> benchmark_names(const std::filesystem::path& folder = executable_folder());
+std::vector<std::string> list_benchmark_names(
+    const std::filesystem::path& folder = executable_folder());
 /// The executable of a benchmark. InputError with the nearest name if there is none.
 std::filesystem::path find_executable(const std::string& benchmark,
                                       const std::filesystem::path& folder = executable_folder());

@@ -44,7 +44,7 @@ void visit_fields(SameAs<Site> auto& site, auto& fields) {
                   site.processes, "accelerator", site.accelerator, "ceilings", site.ceilings);
 }
 
-std::vector<std::string> Site::names() { return json_names(sites_folder()); }
+std::vector<std::string> Site::names() { return list_json_names(sites_folder()); }
 
 Site Site::load(const std::string& name_or_file) {
   Site site;

@@ -58,7 +58,7 @@ bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, con
                                    visible(make_name(pair)));
         continue;
       }
-      own.insert(own.end(), {"--walltime", clock_text(*left)});
+      own.insert(own.end(), {"--walltime", format_clock(*left)});
     }
     std::cerr << fmt::format("assay run: round {} of {}, {}\n", i + 1, rounds.size(),
                              format_count(rounds[i].size(), "pair"));
@@ -172,7 +172,8 @@ int report_pairs(const std::vector<RunRemains>& runs, double tolerance) {
   for (const auto& [pair, slowest] : where)
     if (ratios[pair] > 1 + tolerance) lines.push_back({{pair, slowest.second}, slowest.first});
   std::cout << make_report(runs);
-  if (!lines.empty()) std::cout << terminal_table({{{"slow pair"}, {"slowest case"}}, lines});
+  if (!lines.empty())
+    std::cout << render_terminal_table({{{"slow pair"}, {"slowest case"}}, lines});
   std::cout << by_node(ratios, 1 + tolerance)
             << fmt::format("slower than {:g} times the typical time: {} of {}\n", 1 + tolerance,
                            lines.size(), format_count(runs.size(), "pair"))

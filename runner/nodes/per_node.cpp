@@ -276,7 +276,7 @@ int run_on_every_node(const Arguments& arguments) {
   // The clocks of the nodes start now. Each gets at least one second, in which it lists the cases
   // that it leaves out.
   if (const auto left = walltime.left_seconds())
-    command.insert(command.end(), {"--walltime", clock_text(std::max<std::uint64_t>(1, *left))});
+    command.insert(command.end(), {"--walltime", format_clock(std::max<std::uint64_t>(1, *left))});
   const fs::path written = local ? local->folder() : folder;
   command.insert(command.end(), {"--as-node", "--out", written.string()});
   std::cerr << fmt::format("assay run: on {}, into {}/<node>\n",
@@ -339,7 +339,7 @@ int run_on_nodes_and_pairs(const Arguments& arguments) {
   pairs["hosts"] = {join(nodes, ",")};
   pairs["joint"] = {""};
   if (const auto left = walltime.left_seconds())
-    pairs["walltime"] = {clock_text(std::max<std::uint64_t>(1, *left))};
+    pairs["walltime"] = {format_clock(std::max<std::uint64_t>(1, *left))};
   return static_cast<int>(find_gravest(code, static_cast<ExitCode>(run_on_pairs(pairs))));
 }
 

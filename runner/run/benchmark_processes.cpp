@@ -53,7 +53,7 @@ std::vector<std::string> preloading(const std::string& library) {
 /// The words for the first library of an allocator that the dynamic linker finds, or none. The
 /// linker itself is run: if it cannot preload a library, it names it on stderr, and continues.
 std::vector<std::string> words_for(const std::string& allocator, const fs::path& scratch) {
-  for (const std::string& library : allocator_libraries(allocator)) {
+  for (const std::string& library : list_allocator_libraries(allocator)) {
     constexpr std::chrono::seconds patience(30);
     std::vector<std::string> command = preloading(library);
     command.emplace_back("true");

@@ -73,8 +73,8 @@ std::vector<std::string> make_start(const PlannedBenchmark& benchmark,
   return command;
 }
 
-std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch,
-                                      int place) {
+std::vector<std::size_t> draw_random_order(std::size_t count, std::uint64_t seed, int launch,
+                                           int place) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   // Distinct keys for distinct (launch, place). The generator of shuffle is counter based, so that
@@ -101,13 +101,13 @@ Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchm
 // The order is in rounds, not in blocks, so that drifts (temperature, neighbours on a shared
 // machine) affect every case alike.
 void Campaign::run_round(int launch) {
-  const auto order = random_order(benchmarks_.size(), options_.seed, launch, 0);
+  const auto order = draw_random_order(benchmarks_.size(), options_.seed, launch, 0);
   if (options_.deadline) return run_informative_round(launch, order);
   for (const std::size_t index : order) {
     const PlannedBenchmark& benchmark = benchmarks_[index];
-    run_benchmark(
-        benchmark, launch,
-        random_order(benchmark.cases.size(), options_.seed, launch, static_cast<int>(index) + 1));
+    run_benchmark(benchmark, launch,
+                  draw_random_order(benchmark.cases.size(), options_.seed, launch,
+                                    static_cast<int>(index) + 1));
   }
 }
 

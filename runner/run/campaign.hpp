@@ -75,7 +75,8 @@ using FinishedCases = std::set<std::pair<std::int64_t, std::string>>;
 
 /// A random permutation of 0 .. count - 1. It depends only on the recorded seed, the launch and the
 /// place (0: benchmarks; i + 1: cases of benchmark i), so it can be reproduced.
-std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch, int place);
+std::vector<std::size_t> draw_random_order(std::size_t count, std::uint64_t seed, int launch,
+                                           int place);
 
 class Campaign {
  public:

@@ -72,15 +72,15 @@ Preview make_preview(RunPlan plan, const json& hardware) {
   preview.timed_seconds = with_warm_up * static_cast<double>(rows) * compute_max_time(plan);
   preview.text += fmt::format(
       "  timing: about {} ({} x {:g} s of max-time, plus a fifth of that for warm-up)\n",
-      rough_time(preview.timed_seconds), format_count(rows, "row"), compute_max_time(plan));
+      format_rough_time(preview.timed_seconds), format_count(rows, "row"), compute_max_time(plan));
   if (plan.ceilings) preview.ceilings = ceiling_plan(benchmarks, hardware);
   return preview;
 }
 
 /// The effect of --walltime on a run of this many seconds.
-std::string deadline_text(std::chrono::steady_clock::time_point deadline, double seconds) {
+std::string describe_deadline(std::chrono::steady_clock::time_point deadline, double seconds) {
   const double left = -seconds_since(deadline);
-  return fmt::format("walltime: the run ends after {} at the latest{}.\n", rough_time(left),
+  return fmt::format("walltime: the run ends after {} at the latest{}.\n", format_rough_time(left),
                      seconds > left ? ", before its last cases; --resume continues it" : "");
 }
 
@@ -114,7 +114,7 @@ std::string dry_run(std::vector<RunPlan> plans) {
     text += fmt::format(
         "ceilings: {} ({} times {}, and again between launches, a tenth of the "
         "run at most)\n",
-        rough_time(brackets * bracket + seconds / 10), brackets, rough_time(bracket));
+        format_rough_time(brackets * bracket + seconds / 10), brackets, format_rough_time(bracket));
     seconds += brackets * bracket + seconds / 10;
   }
   text += fmt::format(
@@ -122,8 +122,8 @@ std::string dry_run(std::vector<RunPlan> plans) {
       "case take additional time, which is not estimated. A case ends earlier when its interval "
       "reaches precision-target, later when min-samples samples take longer than "
       "max-time.\n",
-      rough_time(seconds));
-  if (deadline) text += deadline_text(*deadline, seconds);
+      format_rough_time(seconds));
+  if (deadline) text += describe_deadline(*deadline, seconds);
   return text + "Nothing was run.\n";
 }
 

@@ -102,13 +102,14 @@ Findings compare_ceilings(const Site& site, const RunResult& result) {
                            const char* unit) {
     const std::string text = fmt::format("site {}: {}: ", site.name, what);
     if (!measured)
-      return findings.add(
-          {fmt::format("{}{} expected; this run measured none\n", text, human(expected, unit))});
+      return findings.add({fmt::format("{}{} expected; this run measured none\n", text,
+                                       format_with_unit(expected, unit))});
     const bool low = *measured < (1 - promised.tolerance) * expected;
-    findings.add({fmt::format("{}{} of {} expected ({:.1f} %){}\n", text, human(*measured, unit),
-                              human(expected, unit), 100 * *measured / expected,
-                              low ? ": below the tolerance of the site" : ""),
-                  low ? ExitCode::slower : ExitCode::ok});
+    findings.add(
+        {fmt::format("{}{} of {} expected ({:.1f} %){}\n", text, format_with_unit(*measured, unit),
+                     format_with_unit(expected, unit), 100 * *measured / expected,
+                     low ? ": below the tolerance of the site" : ""),
+         low ? ExitCode::slower : ExitCode::ok});
   };
   for (const auto& [precision, expected] : promised.flops_per_s)
     compare("peak of " + precision, expected,
@@ -142,8 +143,8 @@ Findings find_mixed(const RunResult& result) {
   }
   std::map<std::string, std::size_t> differences;
   for (const auto& [pair, count] : rows)
-    differences[software_difference(environment(pair.first).software,
-                                    environment(pair.second).software)] += count;
+    differences[describe_software_difference(environment(pair.first).software,
+                                             environment(pair.second).software)] += count;
   Findings findings = find_mixed_hosts(result);
   for (const auto& [difference, count] : differences)
     findings.add({fmt::format("mixed: {} ran with other software than the same case in an "

@@ -24,7 +24,7 @@ Progress::Progress(int done, int total, std::string label, Verbosity talk)
       colour_(colour_wanted(STDERR_FILENO)),
       start_(steady_clock::now()) {}
 
-std::string rough_time(double seconds) {
+std::string format_rough_time(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, std::round(seconds)));
   if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
   return fmt::format("{:.1f} h", seconds / 3600);
@@ -32,10 +32,10 @@ std::string rough_time(double seconds) {
 
 std::string time_left(double seconds_so_far, int done, int remaining) {
   if (done < 1 || remaining < 1) return "";
-  return "~" + rough_time(seconds_so_far / done * remaining) + " left";
+  return "~" + format_rough_time(seconds_so_far / done * remaining) + " left";
 }
 
-std::string spread_text(double percent) {
+std::string format_spread(double percent) {
   // Beyond that, half the width of the interval is no useful error of the median.
   constexpr double most = 100;
   if (percent > most) return " (not steady)";
@@ -56,9 +56,9 @@ void Progress::row(const Row& row) {
   std::string what, word;
   if (row.is_ok()) {
     const double median = row.median();
-    what = human_seconds(median) + choose_mark(row);
+    what = format_seconds(median) + choose_mark(row);
     if (const auto& ci = row.time_s->ci95; ci && median > 0)
-      what += spread_text(50 * (ci->high - ci->low) / median);
+      what += format_spread(50 * (ci->high - ci->low) / median);
     else
       what += fmt::format(" (n={}, no interval)", row.time_s->n.value_or(0));
   } else {

@@ -31,10 +31,10 @@ class Progress {
 
 /// " (±1.5 %)" after a median, from half the width of its interval. Above 100 % there is no number,
 /// because the samples were not steady.
-std::string spread_text(double percent);
+std::string format_spread(double percent);
 
 /// "45 s", "3 min", "1.5 h".
-std::string rough_time(double seconds);
+std::string format_rough_time(double seconds);
 
 /// "~3 min left", from the mean time of the cases done so far; "" before the first case.
 std::string time_left(double seconds_so_far, int done, int remaining);

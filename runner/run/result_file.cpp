@@ -61,7 +61,7 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
   result.run.resumed =
       static_cast<int>(std::ranges::count_if(record.sessions, &RunRecord::Session::resumed));
   result.run.brackets = std::move(record.brackets);
-  result.run.finished = utc_now();
+  result.run.finished = format_utc_now();
   result.run.left_out = left_out;
   return result;
 }
@@ -69,7 +69,7 @@ RunResult make_run_result(RunRecord record, const std::vector<Baseline>& baselin
 void write_checked(const RunResult& result, const std::filesystem::path& file) {
   const json document = result;
   // A file that violates the public schema must not get the name of a result.
-  if (const auto errors = schema_errors(document, "result", file.string()); !errors.empty())
+  if (const auto errors = find_schema_errors(document, "result", file.string()); !errors.empty())
     throw std::runtime_error(
         fmt::format("the result of this run violates its schema ({}). Its rows are kept in {}; "
                     "please report this as a bug of Assay.",

@@ -177,7 +177,8 @@ void run_rounds(std::vector<Side>& sides) {
   for (int launch = 0; launch < options.launches; ++launch) {
     if (launch > 0) brackets.measure_if_due();
     try {
-      for (const std::size_t i : random_order(sides.size(), options.seed, launch, place_of_sides))
+      for (const std::size_t i :
+           draw_random_order(sides.size(), options.seed, launch, place_of_sides))
         sides[i].campaign->run_round(launch);
     } catch (const OutOfTime&) {
       break;
@@ -218,7 +219,7 @@ UnfinishedRun make_unfinished(const std::vector<Side>& sides, const std::string&
 }
 
 /// InputError if the schema is missing or unusable.
-void require_schema(const std::string& name) { schema_errors(json::object(), name, ""); }
+void require_schema(const std::string& name) { find_schema_errors(json::object(), name, ""); }
 
 }  // namespace
 

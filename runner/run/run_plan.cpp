@@ -197,7 +197,7 @@ RunHeader begin_header(const RunPlan& plan, const std::vector<PlannedBenchmark>&
   RunHeader header = make_plan_header(plan);
   header.id = fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
                           fmt::gmtime(std::time(nullptr)), getpid());
-  header.started = utc_now();
+  header.started = format_utc_now();
   for (const PlannedBenchmark& benchmark : benchmarks)
     header.case_hashes[benchmark.place()] = benchmark.cases_hash;
   // The settings contain the flags beside the suite. The suite's own timing is recorded as well,
@@ -223,8 +223,8 @@ FinishedCases check_finished(const RunPlan& plan, const RunRecord& earlier) {
   for (const Row& row : rows)
     if (!is_repeated(row)) finished.insert({row.launch, row.id});
   if (!earlier.header) return finished;
-  const json before = settings_that_count(*earlier.header),
-             now = settings_that_count(make_plan_header(plan));
+  const json before = list_counting_settings(*earlier.header),
+             now = list_counting_settings(make_plan_header(plan));
   for (const auto& [name, value] : now.items())
     if (const json was = before.value(name, json()); was != value)
       throw InputError(fmt::format(

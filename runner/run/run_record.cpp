@@ -148,7 +148,7 @@ class EventCheck {
  public:
   explicit EventCheck(std::string file)
       : file_(std::move(file)),
-        result_(make_result(make_header("of a journal", "", "", 1, utc_now()))) {
+        result_(make_result(make_header("of a journal", "", "", 1, format_utc_now()))) {
     result_["environments"].push_back({{"host", "unknown"},
                                        {"hardware", json::object()},
                                        {"software", json::object()},
@@ -158,7 +158,7 @@ class EventCheck {
 
   void check(const json& event, std::size_t line) {
     line_ = line;
-    refuse_first(schema_errors(event, "journal", ""), "", "");
+    refuse_first(find_schema_errors(event, "journal", ""), "", "");
     const std::string kind = read_kind(event);
     // The build of --against may be newer, and its rows may have more fields.
     if (kind == "launch") result_["schema"] = event.value("schema", result_schema);
@@ -184,7 +184,7 @@ class EventCheck {
   /// `shown`: the pointer in the line.
   void check_at(const std::string& place, const json& value, const std::string& shown) {
     result_[json::json_pointer(place)] = value;
-    refuse_first(schema_errors(result_, "result", ""), place, shown);
+    refuse_first(find_schema_errors(result_, "result", ""), place, shown);
   }
 
   void check_row_event(const json& row) {

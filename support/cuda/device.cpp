@@ -249,7 +249,7 @@ std::size_t CudaDevice::memory_available() const {
 }
 
 Result<EnergyMeter*> CudaDevice::energy_meter() {
-  if (!energy_) energy_ = gpu_energy(facts_.pci_address);
+  if (!energy_) energy_ = open_gpu_energy(facts_.pci_address);
   if (const auto* const refusal = std::get_if<Unsupported>(&*energy_)) return *refusal;
   return std::get<std::unique_ptr<EnergyMeter>>(*energy_).get();
 }

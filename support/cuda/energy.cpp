@@ -28,7 +28,7 @@ class GpuMeter final : public EnergyMeter {
 
 }  // namespace
 
-Result<std::unique_ptr<EnergyMeter>> gpu_energy(const std::string& pci_address) {
+Result<std::unique_ptr<EnergyMeter>> open_gpu_energy(const std::string& pci_address) {
   const Result<NvmlDevice> device = nvml_device(pci_address);
   if (const auto* const refusal = std::get_if<Unsupported>(&device)) return *refusal;
   const NvmlDevice gpu = std::get<NvmlDevice>(device);

@@ -35,7 +35,7 @@ class Load : public testing::Test {
 TEST_F(Load, CeilingsOfAStoppedRunAreNoResult) {
   write_stopped("stopped");
   try {
-    result_files({(folder_ / "stopped").string()});
+    list_result_files({(folder_ / "stopped").string()});
     FAIL() << "the log of a run was read as its result";
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("--resume"), std::string::npos) << error.what();
@@ -48,7 +48,7 @@ TEST_F(Load, AFolderOfRunsHasTheResultsOfThoseThatEnded) {
   const fs::path ended = write("ended/result.json", result_), alone = write("alone.json", result_);
   write("suite.json", R"({"schema": "assay-suite/1"})");
   std::vector<std::string> found;
-  for (const fs::path& file : result_files({folder_.string()})) found.push_back(file.string());
+  for (const fs::path& file : list_result_files({folder_.string()})) found.push_back(file.string());
   EXPECT_EQ(found, (std::vector<std::string>{alone.string(), ended.string()}));
 }
 

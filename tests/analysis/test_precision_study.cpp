@@ -28,7 +28,7 @@ struct Study {
   explicit Study(std::vector<json> rows)
       : results{{"", result(std::move(rows))}},
         all(make_series(results)),
-        groups(precision_groups(all)) {}
+        groups(group_by_precision(all)) {}
   std::vector<NamedResult> results;
   std::vector<Series> all;
   std::vector<PrecisionGroup> groups;

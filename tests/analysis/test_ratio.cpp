@@ -25,7 +25,7 @@ TEST(Ratio, AboveOneTheFirstNamedIsFaster) {
 
 TEST(Ratio, TheHeaderSaysWhoOverWhom) {
   EXPECT_EQ(over("a", "b"), "a over b");
-  EXPECT_EQ(speedup_header("a", "b"), "speedup: a over b, above 1 a is faster");
+  EXPECT_EQ(format_speedup_header("a", "b"), "speedup: a over b, above 1 a is faster");
 }
 
 }  // namespace test_ratio

@@ -20,7 +20,7 @@ struct RepeatCommand : testing::Test {
     run["max_time"] = 0.5;
   }
   std::string command() const {
-    return repeat_command(run.get<RunHeader>(), environment, row.get<Row>(), launches);
+    return make_repeat_command(run.get<RunHeader>(), environment, row.get<Row>(), launches);
   }
 };
 

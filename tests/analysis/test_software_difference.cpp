@@ -14,24 +14,26 @@ TEST(Software, WhatTheMachineBringsIsNoPartOfAnInstallation) {
                     {"libraries", {{"libc", "2.36"}, {"onednn", {{"version", "3.7"}}}}},
                     {"switches", json::object()}};
   json is = was;
-  EXPECT_EQ(software_difference(was, is), "");
+  EXPECT_EQ(describe_software_difference(was, is), "");
   is["kernel"] = "6.2";
   is["libraries"]["libc"] = "2.41";
-  EXPECT_EQ(software_difference(was, is), "");
+  EXPECT_EQ(describe_software_difference(was, is), "");
   is["libraries"]["onednn"]["version"] = "3.8";
-  EXPECT_EQ(software_difference(was, is), "/libraries/onednn/version was 3.7, now it is 3.8");
+  EXPECT_EQ(describe_software_difference(was, is),
+            "/libraries/onednn/version was 3.7, now it is 3.8");
   is = was;
   is["switches"]["OMP_PROC_BIND"] = "true";
-  EXPECT_EQ(software_difference(was, is), "/switches/OMP_PROC_BIND was absent, now it is true");
+  EXPECT_EQ(describe_software_difference(was, is),
+            "/switches/OMP_PROC_BIND was absent, now it is true");
   // An older version has not told the binaries. The C library's is the machine's.
   json before = was;
   is = was;
   is["binaries"] = {{"libdnnl.so.3", "build-id 1"}, {"libm.so.6", "build-id 3"}};
-  EXPECT_EQ(software_difference(before, is), "");
+  EXPECT_EQ(describe_software_difference(before, is), "");
   before["binaries"] = {{"libdnnl.so.3", "build-id 1"}, {"libm.so.6", "build-id 4"}};
-  EXPECT_EQ(software_difference(before, is), "");
+  EXPECT_EQ(describe_software_difference(before, is), "");
   before["binaries"]["libdnnl.so.3"] = "build-id 2";
-  EXPECT_EQ(software_difference(before, is),
+  EXPECT_EQ(describe_software_difference(before, is),
             "/binaries/libdnnl.so.3 was build-id 2, now it is build-id 1");
 }
 

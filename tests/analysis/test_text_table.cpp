@@ -8,7 +8,7 @@ namespace test_text_table {
 using namespace assay;
 
 TEST(TextTable, ColumnsLineUpWhateverTheBytes) {
-  const std::string text = terminal_table(
+  const std::string text = render_terminal_table(
       {{{"name"}, {"time", true}, {"rest"}},
        {{{"a", "1 \u00b5s", "x"}, ""}, {{"longer", "1000 ms", "y"}, ""}, {{"b"}, "failed: why"}}});
   const auto lines = split(text, '\n');
@@ -23,14 +23,14 @@ TEST(TextTable, NotesAreWrappedOnATerminalAlone) {
   while (note.size() < 300) note += " a word";
   const std::vector<Line> lines{{{"backend", "1.25 ms"}, ""}, {{"name"}, note}};
   const std::vector<Column> columns{{"name"}, {"time", true}};
-  const std::string piped = terminal_table({columns, lines});
+  const std::string piped = render_terminal_table({columns, lines});
   EXPECT_NE(piped.find("name     " + note + "\n"), std::string::npos) << "a script reads it whole";
   const std::size_t before = table_width;
   wraps_notes = true;
   std::size_t count = 1000;
   for (const std::size_t width : {80, 100, 120, 200}) {
     table_width = width;
-    const std::string text = terminal_table({columns, lines});
+    const std::string text = render_terminal_table({columns, lines});
     const std::vector<std::string> shown = split(text, '\n');
     for (const std::string& line : shown) EXPECT_LE(count_columns(line), width) << text;
     EXPECT_LT(shown.size(), count) << "a wider terminal needs fewer lines";
@@ -48,14 +48,14 @@ TEST(TextTable, NotesAreWrappedOnATerminalAlone) {
 TEST(TextTable, TitlesAreBrokenWhereATerminalIsTooNarrow) {
   const std::vector<Column> columns{{"precision"}, {"significand bits", true}, {"time"}};
   const std::vector<Line> lines{{{"fp32", "24", std::string(50, 'x')}, ""}};
-  const std::string whole = terminal_table({columns, lines});
+  const std::string whole = render_terminal_table({columns, lines});
   const std::size_t before = table_width;
   wraps_notes = true;
   table_width = 80;
-  EXPECT_EQ(terminal_table({columns, lines}), whole) << "it fits";
+  EXPECT_EQ(render_terminal_table({columns, lines}), whole) << "it fits";
   table_width = 74;
-  const std::vector<std::string> shown = split(terminal_table({columns, lines}), '\n');
-  ASSERT_EQ(shown.size(), 5u) << terminal_table({columns, lines});
+  const std::vector<std::string> shown = split(render_terminal_table({columns, lines}), '\n');
+  ASSERT_EQ(shown.size(), 5u) << render_terminal_table({columns, lines});
   EXPECT_EQ(shown[0], "           significand");
   EXPECT_EQ(shown[1], "precision         bits  time");
   EXPECT_EQ(shown[3], "fp32                24  " + std::string(50, 'x'));
@@ -67,12 +67,12 @@ TEST(TextTable, ATerminalShowsWhatHasRoomAndNamesTheRest) {
   const std::string words = "2(p-1) (alpha + beta m/p)";
   const Table table{make_columns({"algorithm", ">of time|1", "rate|2", "formula"}),
                     {{{"ring", "12 %", "98.2 GB/s", words}, ""}, {{"tree"}, "unsupported"}}};
-  const std::string whole = terminal_table(table);
+  const std::string whole = render_terminal_table(table);
   const std::size_t before = table_width;
   wraps_notes = true;
   for (const std::size_t width : {60, 54, 48, 40, 30}) {
     table_width = width;
-    const std::string text = terminal_table(table);
+    const std::string text = render_terminal_table(table);
     EXPECT_EQ(text == whole, width >= 55) << text;
     EXPECT_EQ(text.find("Not shown, to ") != std::string::npos, width < 50) << text;
     for (const std::string& line : split(text, '\n')) EXPECT_LE(count_columns(line), width) << text;
@@ -84,7 +84,7 @@ TEST(TextTable, ATerminalShowsWhatHasRoomAndNamesTheRest) {
 }
 
 TEST(TextTable, MarkdownRowsHaveAsManyCellsAsTheHead) {
-  const std::string text = markdown_table(
+  const std::string text = render_markdown_table(
       {{{"a|b"}, {"n", true}, {"c"}},
        {{{"x|y", "1", "*"}, ""}, {{"z"}, "incorrect: |e| > 1\nsecond line"}, {{}, ""}}});
   const auto lines = split(text, '\n');
@@ -113,11 +113,11 @@ TEST(TextTable, WhatIsNoTextIsShownAsSuch) {
 }
 
 TEST(TextTable, MarkdownEscapesWhatHasAMeaning) {
-  EXPECT_EQ(markdown_text("a|b`c`*d*_e_<f>[g](h)\n"), R"(a\|b\`c\`\*d\*\_e\_\<f\>\[g\](h) )");
+  EXPECT_EQ(escape_markdown("a|b`c`*d*_e_<f>[g](h)\n"), R"(a\|b\`c\`\*d\*\_e\_\<f\>\[g\](h) )");
 }
 
 TEST(TextTable, CsvByItsRules) {
-  const std::string text = csv_table(
+  const std::string text = render_csv_table(
       {{{"a"}, {"b,c"}, {"d"}},
        {{{"1.5e-07", "say \"x\"", "-3"}, ""}, {{"=1+1", "+x", "@y"}, ""}, {{"-z", "a\nb"}, ""}}});
   EXPECT_EQ(text,
@@ -150,7 +150,7 @@ TEST(TextTable, SpareColumnsAreLeftOutUntilTheTableFits) {
   EXPECT_FALSE(table.fits());
   EXPECT_TRUE(table.fits(2));
   EXPECT_EQ(table.leave_out("X tells"), "Not shown, to fit 10 characters: c (X tells).");
-  EXPECT_EQ(terminal_table(table), "a        b\n----  ----\n1234  5678\n");
+  EXPECT_EQ(render_terminal_table(table), "a        b\n----  ----\n1234  5678\n");
   EXPECT_EQ(table.leave_out("X tells"), "");
   table_width = 3;
   EXPECT_EQ(table.leave_out("X tells", "d"), "Not shown of d, to be less wide: second (X tells).");
@@ -166,7 +166,7 @@ TEST(TextTable, RepeatedTextsBecomeLinesAboveTheOthers) {
   EXPECT_TRUE(apart.take_headings(apart.find("none")).empty());
   EXPECT_EQ(apart.columns.size(), 2U);
   table.add_headings(table.take_headings(0));
-  EXPECT_EQ(terminal_table(table), "time\n----\np\n1\n2\nq\n3\n4\n");
+  EXPECT_EQ(render_terminal_table(table), "time\n----\np\n1\n2\nq\n3\n4\n");
 }
 
 TEST(Wrapped, BreaksAtBlanksAndIndents) {

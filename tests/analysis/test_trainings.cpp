@@ -136,7 +136,7 @@ TEST(Trainings, AreInTablesAndTheirRecords) {
   EXPECT_NE(text.find("accuracy 0.975 in 3 epochs"), std::string::npos) << text;
   EXPECT_NE(text.find("\nconvergence: what trainings"), std::string::npos) << text;  // wrapped
   const json records = table_document(results, {}, {});
-  EXPECT_TRUE(schema_errors(records, "table", "x").empty());
+  EXPECT_TRUE(find_schema_errors(records, "table", "x").empty());
   std::map<std::string, std::string> hashes, learnt;
   for (const json& record : records["rows"]) {
     const std::string name =

@@ -56,15 +56,16 @@ inline std::unique_ptr<RankCase> rank_case(const CollectiveShape& shape, Communi
     return made;
   }
   if (shape.pattern == Pattern::bisection) {
-    made->workload = bisection_workload(problem, std::move(through), settings, made->device,
-                                        collective_oracle(problem, setup.rank), 0, setup);
+    made->workload = make_bisection_workload(problem, std::move(through), settings, made->device,
+                                             make_collective_oracle(problem, setup.rank), 0, setup);
     return made;
   }
   made->workload =
       shape.pattern == Pattern::barrier
-          ? barrier_workload(std::move(through), ranks, made->device, settings, {})
-          : operation_workload(problem, collective_operation(problem, std::move(through), settings),
-                               made->device, collective_oracle(problem, setup.rank), 0, setup);
+          ? make_barrier_workload(std::move(through), ranks, made->device, settings, {})
+          : make_operation_workload(
+                problem, collective_operation(problem, std::move(through), settings), made->device,
+                make_collective_oracle(problem, setup.rank), 0, setup);
   return made;
 }
 

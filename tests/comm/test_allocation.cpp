@@ -197,7 +197,7 @@ TEST(Allocation, ATimedRunOfAReplayAllocatesNothing) {
 }
 
 TEST(Allocation, ATimedRunAllocatesNothing) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const Pattern pattern : {Pattern::allreduce, Pattern::reduce_scatter, Pattern::allgather,
                                 Pattern::broadcast, Pattern::alltoall, Pattern::barrier})
     for (const bool nonblocking : {false, true}) {

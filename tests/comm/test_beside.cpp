@@ -45,8 +45,9 @@ TEST(Beside, BothHalvesAreCheckedAndTimed) {
     setup.rank = here.rank();
     const CollectiveProblem problem(four_beside());
     EXPECT_TRUE(problem.amounts().empty());
-    const auto workload = beside_workload(problem, std::make_unique<ForwardingCommunicator>(here),
-                                          {"library", "threads"}, device, 0, setup);
+    const auto workload =
+        make_beside_workload(problem, std::make_unique<ForwardingCommunicator>(here),
+                             {"library", "threads"}, device, 0, setup);
     const Verification before = workload->verify_before();
     EXPECT_TRUE(before.passed) << before.reason;
     EXPECT_EQ(before.checked, here.rank() % 2 == 0 ? 16 : 1024);
@@ -69,9 +70,9 @@ TEST(Beside, OneWrongBitOfEitherIsIncorrect) {
       HostDevice device;
       OperationSetup setup;
       setup.rank = here.rank();
-      const auto workload = beside_workload(CollectiveProblem(four_beside()),
-                                            std::make_unique<SpoiledHalves>(here, victim),
-                                            {"library", "threads"}, device, 0, setup);
+      const auto workload = make_beside_workload(CollectiveProblem(four_beside()),
+                                                 std::make_unique<SpoiledHalves>(here, victim),
+                                                 {"library", "threads"}, device, 0, setup);
       EXPECT_EQ(workload->verify_before().passed, here.rank() != victim);
     });
 }

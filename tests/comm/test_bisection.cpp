@@ -18,7 +18,7 @@ using testing_fakes::rank_case;
 TEST(Pairings, EveryPairMeetsOnceInTheirOrder) {
   for (const int ranks : {2, 4, 6, 16, 34}) {
     std::set<std::pair<int, int>> met;
-    for (const std::vector<int>& partners : pairings(ranks, ranks - 1))
+    for (const std::vector<int>& partners : make_pairings(ranks, ranks - 1))
       for (int rank = 0; rank < ranks; ++rank) {
         const int partner = partners[static_cast<std::size_t>(rank)];
         ASSERT_NE(partner, rank);
@@ -27,16 +27,16 @@ TEST(Pairings, EveryPairMeetsOnceInTheirOrder) {
       }
     EXPECT_EQ(met.size(), static_cast<std::size_t>(ranks * (ranks - 1)));
   }
-  EXPECT_EQ(pairings(34, 15), pairings(34, 15));
-  EXPECT_EQ(default_rounds(4), 3);
-  EXPECT_EQ(default_rounds(1000), 15);
+  EXPECT_EQ(make_pairings(34, 15), make_pairings(34, 15));
+  EXPECT_EQ(choose_default_rounds(4), 3);
+  EXPECT_EQ(choose_default_rounds(1000), 15);
 }
 
 /// The times of all pairs of hosts, each 1 s but for what `slow` says.
 template <class Slow>
 LinkFindings found(int hosts, int rounds, const Slow& slow) {
   std::vector<PairTime> pairs;
-  for (const std::vector<int>& partners : pairings(hosts, rounds))
+  for (const std::vector<int>& partners : make_pairings(hosts, rounds))
     for (int a = 0; a < hosts; ++a)
       if (const int b = partners[static_cast<std::size_t>(a)]; a < b)
         pairs.push_back({a, b, slow(a, b)});
@@ -53,8 +53,8 @@ std::vector<std::string> names(const LinkFindings& of) {
 TEST(Links, OneSlowHostOrPathIsNamedAndNoOther) {
   using Names = std::vector<std::string>;
   for (const int hosts : {4, 6, 16, 64}) {
-    const int rounds = default_rounds(hosts);
-    const auto met = pairings(hosts, rounds);
+    const int rounds = choose_default_rounds(hosts);
+    const auto met = make_pairings(hosts, rounds);
     const int partner = met[0][2];
     EXPECT_EQ(names(found(hosts, rounds, [](int, int) { return 1.0; })), Names{});
     EXPECT_EQ(names(found(hosts, rounds, [](int a, int b) { return a == 2 || b == 2 ? 2 : 1.2; })),

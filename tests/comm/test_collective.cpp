@@ -33,7 +33,7 @@ std::string shown(const CollectiveShape& shape) {
 /// Every pattern, type, operation and placement that `ranks` have.
 std::vector<CollectiveShape> shapes(int ranks, std::int64_t per_part) {
   std::vector<CollectiveShape> all;
-  for (const std::string& pattern : pattern_names())
+  for (const std::string& pattern : list_pattern_names())
     for (const DataType type : types)
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average})
         for (const bool in_place : {false, true}) {
@@ -285,7 +285,7 @@ TEST(Collective, RatesAreThoseOfTheirSources) {
 TEST(Collective, OneRankAndABarrierHaveNoBandwidth) {
   CollectiveShape shape;
   shape.bytes = 400;
-  for (const std::string& each : pattern_names()) {
+  for (const std::string& each : list_pattern_names()) {
     const Pattern pattern = shape.pattern = find_pattern(each);
     shape.ranks = 1;
     EXPECT_TRUE(CollectiveProblem(shape).amounts().empty()) << name(pattern);
@@ -295,11 +295,11 @@ TEST(Collective, OneRankAndABarrierHaveNoBandwidth) {
 }
 
 TEST(Collective, NamesOfPatternsAndReductionsAreReadBack) {
-  for (const std::string& each : pattern_names()) EXPECT_EQ(name(find_pattern(each)), each);
+  for (const std::string& each : list_pattern_names()) EXPECT_EQ(name(find_pattern(each)), each);
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average})
     EXPECT_EQ(reduce_op(std::string(name(op))), op);
-  EXPECT_EQ(pattern_names().size(), 10u);
-  EXPECT_EQ(reduce_op_names().size(), 4u);
+  EXPECT_EQ(list_pattern_names().size(), 10u);
+  EXPECT_EQ(list_reduce_op_names().size(), 4u);
   EXPECT_THROW(find_pattern("allredcue"), InputError);
   EXPECT_THROW(reduce_op("product"), InputError);
 }
@@ -335,7 +335,7 @@ TEST(Collective, ManyRanksInFewBitsAddUpInGroups) {
   spec.type = DataType::bf16;
   for (const int ranks : {4, 128, 300}) {
     shape.ranks = ranks;
-    const auto oracle = collective_oracle(CollectiveProblem(shape), 0);
+    const auto oracle = make_collective_oracle(CollectiveProblem(shape), 0);
     EXPECT_EQ(oracle->groups({}), ranks == 300 ? 5 : 1);
     EXPECT_EQ(oracle->fixed_bits(spec, {}), ranks == 4 ? 6 : ranks == 128 ? 1 : 2);
     EXPECT_EQ(oracle->exact_magnitude({}), ranks == 4 ? 64 : ranks == 128 ? 2 : 4);
@@ -349,7 +349,7 @@ TEST(Collective, SumsOfManyRanksInFewBitsAreExactInAnyOrder) {
       shape.type = type;
       shape.bytes = 64;
       shape.ranks = ranks;
-      const auto oracle = collective_oracle(CollectiveProblem(shape), 0);
+      const auto oracle = make_collective_oracle(CollectiveProblem(shape), 0);
       TensorSpec spec;
       spec.name = "receive";
       spec.role = Role::output;

@@ -163,7 +163,7 @@ TEST(ReplayWorkload, ExposedTimeIsThatOfTheSlowestRankInTimedRuns) {
 }
 
 TEST(ReplayWorkload, RefusesAProblemThatIsNotTheSumOfItsTensors) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   CollectiveShape broadcast = allreduce_of(1);
   broadcast.pattern = Pattern::broadcast;
   for (const CollectiveShape& shape : {broadcast, allreduce_of(1, 2540)})
@@ -178,7 +178,7 @@ TEST(ReplayWorkload, SaysWhyATensorCannotBeReduced) {
       return call.send.count % 2 == 0 ? "" : "an odd count";
     }
   };
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const OnlyEven even(*alone);
   EXPECT_EQ(why_not_replay(CollectiveProblem(allreduce_of(1, 4)), {{2, 2}, false, 0}, even), "");
   EXPECT_EQ(why_not_replay(CollectiveProblem(allreduce_of(1, 4)), {{1, 3}, false, 0}, even),

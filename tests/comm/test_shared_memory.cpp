@@ -84,7 +84,7 @@ std::vector<int> in_processes(int size, const std::function<bool(Communicator&)>
   for (int rank = 0; rank < size; ++rank) {
     const pid_t child = fork();
     if (child == 0) {
-      const auto serial = serial_communicator();
+      const auto serial = make_serial_communicator();
       ForkedRank ranks(*serial, board, rank, size);
       const bool passed = body(ranks) && !testing::Test::HasFailure();
       _exit(passed ? 0 : 1);
@@ -295,7 +295,7 @@ TEST(SharedMemoryProcesses, TheWayOfLongResultsIsMeasured) {
 }
 
 TEST(StoreChoice, TheFasterWayIsTaken) {
-  const auto serial = serial_communicator();
+  const auto serial = make_serial_communicator();
   for (const bool slow : {false, true}) {
     int runs[2] = {};
     const bool streamed = is_faster_when_streamed(*serial, [&](bool way) {

@@ -179,8 +179,9 @@ struct PreparedProduct {
   void prepare(Shape shape, OperationSetup setup, Fault fault, int magnitude) {
     auto made = std::make_unique<ProductOperation>(shape, std::move(fault));
     operation = made.get();
-    workload = operation_workload(Product(shape), std::move(made), device,
-                                  std::make_unique<ProductOracle>(shape, magnitude), 0.25, setup);
+    workload =
+        make_operation_workload(Product(shape), std::move(made), device,
+                                std::make_unique<ProductOracle>(shape, magnitude), 0.25, setup);
   }
   void time(int iterations) {
     for (int i = 0; i < iterations; ++i) {

@@ -77,7 +77,7 @@ inline nlohmann::json row(const Outcome& outcome, int launch = 0, int attempt = 
 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
   nlohmann::json document =
-      make_result(make_header("run-1", "smoke", "assay run smoke", 1, utc_now()));
+      make_result(make_header("run-1", "smoke", "assay run smoke", 1, format_utc_now()));
   document["environments"].push_back(capture_environment());
   for (nlohmann::json& object : rows) document["rows"].push_back(std::move(object));
   return document;
@@ -114,7 +114,7 @@ inline int in_child(const std::function<int()>& body) {
 
 /// The row in a file, checked against the schema as any reader would.
 inline void expect_valid(const nlohmann::json& row) {
-  const std::vector<std::string> errors = schema_errors(result({row}), "result", "x.json");
+  const std::vector<std::string> errors = find_schema_errors(result({row}), "result", "x.json");
   EXPECT_TRUE(errors.empty()) << errors.front() << "\n" << row.dump(1);
 }
 

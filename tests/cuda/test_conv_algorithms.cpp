@@ -10,7 +10,7 @@ namespace test_conv_algorithms {
 using namespace cuda;
 
 int value_of(ConvDirection direction, const std::string& name) {
-  const std::vector<std::string>& names = conv_algorithm_names(direction);
+  const std::vector<std::string>& names = list_algorithm_names(direction);
   const auto found = std::find(names.begin(), names.end(), name);
   return found == names.end() ? -1 : static_cast<int>(found - names.begin());
 }
@@ -41,14 +41,14 @@ TEST(ConvAlgorithms, NamesAreCudnnsEnumerators) {
   EXPECT_EQ(value_of(bwd_weights, "winograd_nonfused"),
             CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED);
   EXPECT_EQ(value_of(bwd_weights, "fft_tiling"), CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING);
-  EXPECT_EQ(all_conv_algorithm_names().size(), 8u + 3u);  // and algo_0, algo_1, algo_3
+  EXPECT_EQ(list_all_conv_algorithm_names().size(), 8u + 3u);  // and algo_0, algo_1, algo_3
 }
 
 TEST(ConvAlgorithms, ThreeAddInAnyOrder) {
   using enum ConvDirection;
   std::vector<std::string> found;
   for (const ConvDirection direction : {forward, bwd_data, bwd_weights})
-    for (const std::string& name : conv_algorithm_names(direction))
+    for (const std::string& name : list_algorithm_names(direction))
       if (adds_in_any_order(direction, value_of(direction, name)))
         found.push_back((direction == bwd_data ? "data " : "weights ") + name);
   EXPECT_EQ(found, (std::vector<std::string>{"data algo_0", "weights algo_0", "weights algo_3"}));

@@ -15,7 +15,7 @@ constexpr double infinity = HUGE_VAL;
 template <class Fp8>
 void expect_conversions_of(__nv_fp8_interpretation_t kind) {
   const auto expect_stored = [&](double value) {
-    EXPECT_EQ(fp8_stored<Fp8>(value).code, __nv_cvt_double_to_fp8(value, __NV_SATFINITE, kind))
+    EXPECT_EQ(store_fp8<Fp8>(value).code, __nv_cvt_double_to_fp8(value, __NV_SATFINITE, kind))
         << value;
   };
   Fp8 stored;

@@ -86,7 +86,7 @@ TEST(RoundedNorms, OfMeansOfWholePlanesAreNeverRefused) {
     std::normal_distribution<double> normal;
     std::vector<std::int64_t> indices(planes);
     for (std::size_t i = 0; i < planes; ++i) indices[i] = static_cast<std::int64_t>(i);
-    const auto oracle = pool_oracle(problem);
+    const auto oracle = make_pool_oracle(problem);
     for (int draw = 0; draw < 1000; ++draw) {
       std::vector<double> src(planes * pixels);
       for (std::size_t i = 0; i < src.size(); ++i)
@@ -116,7 +116,7 @@ TEST(RoundedNorms, OfMeansOfConstantPlanesAreNeverRefused) {
   std::uniform_real_distribution<double> uniform(1, 2);
   std::vector<std::int64_t> indices(planes);
   for (std::size_t i = 0; i < planes; ++i) indices[i] = static_cast<std::int64_t>(i);
-  const auto oracle = pool_oracle(problem);
+  const auto oracle = make_pool_oracle(problem);
   for (int draw = 0; draw < 50; ++draw) {
     const float value = static_cast<float>(uniform(random));
     std::vector<Expected> expected(planes);

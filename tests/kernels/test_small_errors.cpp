@@ -32,7 +32,7 @@ Verification judge(const Problem& problem, std::unique_ptr<Oracle> oracle,
                    const std::string& backend, const std::string& algorithm, broken::Fault fault,
                    int tile = 0) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static const auto ranks = serial_communicator();
+  static const auto ranks = make_serial_communicator();
   Backend& opened = *std::get<Backend*>(plugins.open(backend));
   Options options;
   options.settings["algorithm"] = algorithm;
@@ -47,8 +47,8 @@ Verification judge(const Problem& problem, std::unique_ptr<Oracle> oracle,
   operation =
       std::make_unique<broken::BrokenOperation>(std::move(operation), device, std::move(fault));
   operation = std::make_unique<Claiming>(std::move(operation), std::move(claims));
-  const auto workload = operation_workload(problem, std::move(operation), device, std::move(oracle),
-                                           0, OperationSetup{});
+  const auto workload = make_operation_workload(problem, std::move(operation), device,
+                                                std::move(oracle), 0, OperationSetup{});
   return workload->verify_before();
 }
 
@@ -64,9 +64,9 @@ void expect_found_in_rnn(const std::string& shape, RnnDirection direction, Preci
   const RnnProblem problem(parse_rnn(shape), RnnInput::linear, direction, precision);
   const std::string what = backend + " " + shape + " " + name(direction) + " " +
                            std::string(name(precision)) + " times " + std::to_string(by);
-  const Verification right = judge(problem, rnn_oracle(problem), backend, "auto", {}),
-                     wrong =
-                         judge(problem, rnn_oracle(problem), backend, "auto", scaled(by, output));
+  const Verification right = judge(problem, make_rnn_oracle(problem), backend, "auto", {}),
+                     wrong = judge(problem, make_rnn_oracle(problem), backend, "auto",
+                                   scaled(by, output));
   EXPECT_TRUE(right.passed) << what << ": " << right.reason;
   EXPECT_TRUE(wrong.wrong()) << what;
 }
@@ -100,8 +100,9 @@ TEST(SmallErrors, ShowInWinogradConvolution) {
   const ConvProblem problem(parse_conv("mb1ic64ih28oc32oh28kh3ph1"), ConvDirection::forward,
                             Precision::fp32);
   for (const double by : {1.0, 1 + 9e-6})
-    EXPECT_EQ(judge(problem, conv_oracle(problem), "native", "winograd_4x4", scaled(by)).passed,
-              by == 1)
+    EXPECT_EQ(
+        judge(problem, make_conv_oracle(problem), "native", "winograd_4x4", scaled(by)).passed,
+        by == 1)
         << by;
 }
 
@@ -113,7 +114,7 @@ TEST(SmallErrors, ShowBf16x2BehindAClaimedTile) {
   for (const char* shape : {"mb2ic16ih14oc16oh14kh3ph1", "mb1ic64ih28oc32oh28kh3ph1"})
     for (const int tile : {2, 4, 6}) {
       const ConvProblem problem(parse_conv(shape), ConvDirection::forward, Precision::fp32);
-      const auto oracle = [&] { return conv_oracle(problem); };
+      const auto oracle = [&] { return make_conv_oracle(problem); };
       EXPECT_TRUE(judge(problem, oracle(), "reference", "auto", {}, tile).passed) << shape;
       EXPECT_EQ(judge(problem, oracle(), "reference", "auto", bf16x2, tile).passed, tile == 6)
           << shape << " " << tile;
@@ -126,7 +127,7 @@ TEST(SmallErrors, AreAveragedOverChannelsOfANormalization) {
     const NormProblem problem(parse_norm("mb8ic64ih14"), direction, NormFusion::none,
                               Precision::fp32);
     Inputs inputs;
-    const auto oracle = norm_oracle(problem);
+    const auto oracle = make_norm_oracle(problem);
     double most = 0, norm = 0;
     for (const TensorSpec& spec : problem.tensors())
       if (spec.role == Role::input) {

@@ -16,17 +16,19 @@ TEST(Tf32Bounds, AreTheWidestOfFp32) {
   const auto widest = [](Precision precision) {
     const NormShape norm = parse_norm("mb2ic4ih4");
     return std::vector<double>{
-        conv_oracle(
+        make_conv_oracle(
             ConvProblem(parse_conv("mb1ic8ih8oc8kh3ph1"), ConvDirection::forward, precision))
             ->widest_norm_bound(),
-        gemm_oracle(GemmProblem(parse_gemm("m8n8k8"), precision))->widest_norm_bound(),
-        rnn_oracle(RnnProblem(parse_rnn("lstm:8-2-3"), RnnInput::linear,
-                              RnnDirection::forward_training, precision))
+        make_gemm_oracle(GemmProblem(parse_gemm("m8n8k8"), precision))->widest_norm_bound(),
+        make_rnn_oracle(RnnProblem(parse_rnn("lstm:8-2-3"), RnnInput::linear,
+                                   RnnDirection::forward_training, precision))
             ->widest_norm_bound(),
-        norm_oracle(NormProblem(norm, NormDirection::forward_training, NormFusion::none, precision))
+        make_norm_oracle(
+            NormProblem(norm, NormDirection::forward_training, NormFusion::none, precision))
             ->widest_norm_bound(),
-        linalg_oracle(LinalgProblem(parse_linalg("syrk:n100d4"), precision))->widest_norm_bound(),
-        linalg_oracle(LinalgProblem(parse_linalg("moments:n100d4"), precision))
+        make_linalg_oracle(LinalgProblem(parse_linalg("syrk:n100d4"), precision))
+            ->widest_norm_bound(),
+        make_linalg_oracle(LinalgProblem(parse_linalg("moments:n100d4"), precision))
             ->widest_norm_bound()};
   };
   EXPECT_EQ(widest(Precision::fp32), std::vector<double>(6, 3e-4));

@@ -19,7 +19,7 @@ inline Plugins& plugins() {
   return built;
 }
 inline Communicator& alone() {
-  static const auto ranks = serial_communicator();
+  static const auto ranks = make_serial_communicator();
   return *ranks;
 }
 
@@ -56,8 +56,8 @@ inline Result<std::unique_ptr<Workload>> prepare(const Problem& problem,
   Device& device = *std::get<Device*>(std::get<Backend*>(opened)->device(options));
   auto made = std::get<Backend*>(opened)->make(problem, options, alone());
   if (const auto* const why = std::get_if<Unsupported>(&made)) return *why;
-  return operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)), device,
-                            std::move(oracle), 0, OperationSetup{});
+  return make_operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)),
+                                 device, std::move(oracle), 0, OperationSetup{});
 }
 
 /// The same, verified, run twice, and verified again. False where the backend has none.

@@ -65,7 +65,7 @@ class Cheats : public testing::Test {
 
   const OperationBenchmark& benchmark_ = conv_benchmark();
   Plugins plugins_{std::vector<std::filesystem::path>{TEST_PLUGINS, BUILT_PLUGINS}};
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
 };
 
 TEST_F(Cheats, HonestRunsAreOk) {

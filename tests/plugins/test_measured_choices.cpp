@@ -42,7 +42,7 @@ class MeasuredChoices : public testing::Test {
   std::string problem_of(const std::string& layer) const {
     const TrainerSettings& of = run_.trainer;
     for (const GraphNode& node :
-         training_graph(of.network, of.batch, of.precision, of.learning).nodes)
+         make_training_graph(of.network, of.batch, of.precision, of.learning).nodes)
       if (node.layer == layer) return node.problem->canonical();
     throw std::invalid_argument(layer);
   }
@@ -50,7 +50,8 @@ class MeasuredChoices : public testing::Test {
   Outcome outcome() {
     TimingOptions timing;
     if (cheats_on_gpu()) timing.max_time = 0.05;
-    return run_case([&] { return training_workload(run_, plugins_, *ranks_); }, *ranks_, timing);
+    return run_case([&] { return make_training_workload(run_, plugins_, *ranks_); }, *ranks_,
+                    timing);
   }
 
   /// Choices by the names of nodes.
@@ -68,7 +69,7 @@ class MeasuredChoices : public testing::Test {
   }
 
   Plugins plugins_{std::vector<std::filesystem::path>{TEST_PLUGINS, BUILT_PLUGINS}};
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
   TrainingRun run_;
 };
 

@@ -49,7 +49,7 @@ class NetworkCheats : public testing::Test {
     }
   }
 
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
 };
 
 TEST_F(NetworkCheats, HonestStepsAreOk) {

@@ -53,7 +53,7 @@ class OperationCheats : public testing::Test {
       }
   }
 
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
 };
 
 TEST_F(OperationCheats, InNormalizations) {

@@ -15,7 +15,7 @@ using namespace assay;
 nlohmann::json workspaces() {
   const OperationBenchmark& benchmark = conv_benchmark();
   Plugins plugins;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   Result<Backend*> backend = plugins.open("native");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
   nlohmann::json all = nlohmann::json::array();

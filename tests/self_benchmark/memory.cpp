@@ -43,7 +43,7 @@ double status(const std::string& field) {
 nlohmann::json child(const Subject& subject) {
   const OperationBenchmark& benchmark = conv_benchmark();
   Plugins plugins;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   CaseContext context{plugins, *ranks};
   const Case benchmark_case = expand(benchmark,
                                      {{"problem", {subject.problem}},

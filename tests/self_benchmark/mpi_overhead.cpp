@@ -108,7 +108,7 @@ nlohmann::json overhead(int pairs) {
   Plugins plugins;
   Result<Backend*> backend = plugins.open("mpi");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   auto joined = std::get<Backend*>(backend)->connect({}, *alone);
   if (const auto* refusal = std::get_if<Unsupported>(&joined)) return {{"skip", refusal->reason}};
   Communicator& ranks = *std::get<std::unique_ptr<Communicator>>(joined);

@@ -70,7 +70,7 @@ class BareLoop {
 nlohmann::json overhead(int pairs) {
   const OperationBenchmark& benchmark = conv_benchmark();
   Plugins plugins;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   CaseContext context{plugins, *ranks};
   const std::vector<Case> cases = expand(benchmark,
                                          {{"problem", {"mb16ic64ih112oc128oh112kh3ph1"}},

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     TrainingData data;
     data.data = images;
     data.threads = std::stoi(pair_threads);
-    const auto batches = training_batches(data, BatchShare{16, 0, 1, true, 1});
+    const auto batches = make_training_batches(data, BatchShare{16, 0, 1, true, 1});
     mean_seconds(reading);
     double decode = 0;
     const auto found = alternate(

@@ -15,7 +15,7 @@ using namespace assay;
 /// It runs in a process of its own, as PyTorch does: the network, chosen backends, two steps.
 double peak_of_steps() {
   Plugins plugins;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   TrainerSettings settings;
   settings.executor.backends = {"native", "onednn", "blas", "reference"};
   settings.executor.measured = true;

@@ -30,7 +30,7 @@ void bare_triad(const double* a, const double* b, double* c, std::int64_t n, int
 nlohmann::json overhead(int pairs) {
   const OperationBenchmark& benchmark = stream_benchmark();
   Plugins plugins;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Case benchmark_case =
       expand(benchmark, {{"problem", {"triad"}}, {"algorithm", {"regular"}}}, plugins).at(0);
   const int threads = std::stoi(benchmark_case.settings.at("threads"));

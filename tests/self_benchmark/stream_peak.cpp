@@ -23,7 +23,7 @@ using namespace assay;
 nlohmann::json peak(int pairs) {
   const OperationBenchmark& benchmark = stream_benchmark();
   Plugins plugins;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   CaseContext context{plugins, *ranks};
   const std::vector<Case> cases = expand(
       benchmark, {{"problem", {"fma"}}, {"precision", {"fp32"}}, {"threads", {"1"}}}, plugins);

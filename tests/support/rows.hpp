@@ -64,7 +64,7 @@ inline nlohmann::json collective(double bytes, double seconds, Settings more = {
 }
 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
-  nlohmann::json made = make_result(make_header("id", "suite", "command", 1, utc_now()));
+  nlohmann::json made = make_result(make_header("id", "suite", "command", 1, format_utc_now()));
   made["rows"] = rows;
   return made;
 }

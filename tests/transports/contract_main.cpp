@@ -78,7 +78,7 @@ std::unique_ptr<Communicator> algorithm(const std::string& name, Communicator& t
 
 int check(const Arguments& arguments) {
   Plugins plugins;
-  const auto serial = serial_communicator();
+  const auto serial = make_serial_communicator();
   std::unique_ptr<Communicator> control, transport, ranks;
   Options options;
   try {

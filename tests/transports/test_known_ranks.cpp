@@ -45,7 +45,7 @@ TEST(KnownRanks, PartsCountTheirNodesAnewInTheOrderOfTheKeys) {
 }
 
 TEST(KnownRanks, RanksPerNodeIsANumber) {
-  const auto known = serial_communicator();
+  const auto known = make_serial_communicator();
   for (const char* wrong : {"two", "-1", "2x", ""})
     EXPECT_THROW(read_ranks(*known, imposing(wrong)), InputError) << wrong;
 }

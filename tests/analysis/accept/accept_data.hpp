@@ -44,7 +44,7 @@ inline json judge(const std::vector<NamedResult>& results, const json& criteria,
                   const PairsOfRuns& pairs = {}) {
   const Criteria rules = make_criteria(criteria);
   const json document = judge_fleet(make_fleet(results, rules, {}, pairs), rules, "assay accept");
-  EXPECT_EQ(schema_errors(document, "acceptance", "document"), std::vector<std::string>{});
+  EXPECT_EQ(find_schema_errors(document, "acceptance", "document"), std::vector<std::string>{});
   EXPECT_EQ(json(document.get<Acceptance>()), document) << "reading it loses nothing";
   return document;
 }

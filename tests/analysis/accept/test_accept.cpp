@@ -66,8 +66,8 @@ json simulated(std::mt19937_64& random, double spread, double slow) {
       NodeRow& row = node.rows[id];
       row.status = "ok";
       row.value = median(launches);
-      row.low = median_interval(launches).low;
-      row.high = median_interval(launches).high;
+      row.low = compute_median_interval(launches).low;
+      row.high = compute_median_interval(launches).high;
     }
   }
   static const Criteria rules = make_criteria(five_percent);

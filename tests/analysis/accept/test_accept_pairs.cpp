@@ -175,11 +175,11 @@ TEST(AcceptPairs, AreFoundByTheListBesideTheirFolders) {
   }
   folder.put("pairs.txt", "n00+n01\nn00+n02\n");
   const std::string top = folder.path().string();
-  const PairsOfRuns pairs = pairs_of_runs({top});
+  const PairsOfRuns pairs = pair_runs({top});
   EXPECT_EQ(pairs.results, std::set<std::string>{top + "/n00+n01/result.json"});
   EXPECT_EQ(pairs.report_missing_result, std::set<std::string>{"n00+n02"});
   // Named alone, a result is a pair, but nothing is said of others in the list above it.
-  const PairsOfRuns alone = pairs_of_runs({top + "/n00+n01"});
+  const PairsOfRuns alone = pair_runs({top + "/n00+n01"});
   EXPECT_EQ(alone.results, std::set<std::string>{top + "/n00+n01"});
   EXPECT_TRUE(alone.report_missing_result.empty());
 }

@@ -33,7 +33,7 @@ TEST(FileHash, IsThatOfSha256sum) {
 TEST(FileHash, AFileThatChangesWhileItIsReadIsRefused) {
   const fixture::Folder folder;
   const std::vector<std::filesystem::path> files{folder.put("a", "1"), folder.put("b", "2")};
-  const std::vector<ChangeTime> times = change_times(files);
+  const std::vector<ChangeTime> times = read_change_times(files);
   EXPECT_EQ(hash_files(files, times).at(1).sha256, file_sha256(files[1]));
   std::filesystem::last_write_time(files[1], times[1] + std::chrono::seconds(1));
   EXPECT_THROW(hash_files(files, times), InputError);
@@ -76,7 +76,7 @@ TEST(AcceptText, TheDocumentHasTheLimitsThatAPassMet) {
         << text;
     EXPECT_NE(text.find(document["criteria"]["sha256"].get<std::string>()), std::string::npos);
   }
-  EXPECT_NE(junit_xml(document).find(document["criteria"]["sha256"].get<std::string>()),
+  EXPECT_NE(render_junit_xml(document).find(document["criteria"]["sha256"].get<std::string>()),
             std::string::npos);
 }
 
@@ -85,7 +85,7 @@ TEST(AcceptText, ADocumentOfAnOlderVersionIsRead) {
   for (const char* name : {"results", "limits"}) document.erase(name);
   for (const char* name : {"sha256", "content"}) document["criteria"].erase(name);
   document["summary"].erase("not_comparable");
-  EXPECT_EQ(schema_errors(document, "acceptance", "document"), std::vector<std::string>{});
+  EXPECT_EQ(find_schema_errors(document, "acceptance", "document"), std::vector<std::string>{});
   EXPECT_NE(rendered(document, false).find("PASS: 4 nodes"), std::string::npos);
 }
 

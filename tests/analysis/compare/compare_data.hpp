@@ -66,7 +66,7 @@ inline json compared(const Side& base, const Side& updated, const TestRequest& a
   options.tolerance = asked.tolerance;
   const json document = compare_sides(base, updated, fresh_base, fresh_new, options);
   EXPECT_EQ(json(document.get<Comparison>()), document) << "what a report reads";
-  EXPECT_EQ(schema_errors(document, "comparison", "it"), std::vector<std::string>{});
+  EXPECT_EQ(find_schema_errors(document, "comparison", "it"), std::vector<std::string>{});
   for (const bool markdown : {false, true})
     EXPECT_EQ(render_comparison(document, base, updated, markdown).find('\x1b'), std::string::npos);
   return document;

@@ -36,7 +36,7 @@ TEST(RenderComparison, RatiosAndTheirMeanInheritTheMark) {
 TEST(RenderComparison, CsvHasEachRowAndWhyOthersHaveNone) {
   const json one = joined({launches("a", 1, 6)}),
              two = joined({launches("a", 1, 6), launches("b", 1, 6)});
-  const std::string text = comparison_csv(compared(one, two).get<Comparison>());
+  const std::string text = render_comparison_csv(compared(one, two).get<Comparison>());
   EXPECT_EQ(text.find("list,id,verdict,unit,base,base_launches,new,"), 0U) << text;
   EXPECT_NE(line_of(text, "rows,").find(",6,"), std::string::npos) << text;
   EXPECT_FALSE(line_of(text, "only_new,").empty()) << text;

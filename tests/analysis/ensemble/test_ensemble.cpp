@@ -54,7 +54,7 @@ struct Example {
                    row_of(5, 2, 0, 0, "failed", "killed by signal 11 (Segmentation fault)"),
                    row_of(1, 4, 0.92, 3),
                    row_of(2, 4, 0.8, 4)};
-    ensemble.summary = summarise(ensemble, result.rows);
+    ensemble.summary = summarize_ensemble(ensemble, result.rows);
   }
 
   std::string told() const {
@@ -102,7 +102,7 @@ Example stopped_example(const std::string& missing) {
   example.result.rows.pop_back();
   example.ensemble.runs.pop_back();
   if (!missing.empty()) example.ensemble.runs.push_back({2, 1, 1020, 1030, "h", 1, missing});
-  example.ensemble.summary = summarise(example.ensemble, example.result.rows);
+  example.ensemble.summary = summarize_ensemble(example.ensemble, example.result.rows);
   return example;
 }
 
@@ -125,23 +125,23 @@ TEST(Ensemble, MembersThatStopKeepThePlaceOfTheirLastVerifiedRung) {
     EXPECT_EQ(count_text(example.ensemble),
               "6 members: 2 reached 0.9, 2 did not (of which 1 went on, but stopped: 1 missing), "
               "1 crashed (exit 139), 1 diverged");
-    const std::string table = ensemble_table(example.ensemble, false, false),
+    const std::string table = render_ensemble_table(example.ensemble, false, false),
                       went_on = std::string("went on to rung 2, but: ") + reason;
     for (const std::string& text :
          {went_on, std::string("Rung 2 is incomplete: 1 of 3 members"), std::string("1*")})
       EXPECT_NE(table.find(text), std::string::npos) << text << '\n' << table;
-    EXPECT_NE(ensemble_csv(example.ensemble).find(went_on), std::string::npos);
+    EXPECT_NE(render_ensemble_csv(example.ensemble).find(went_on), std::string::npos);
   }
 }
 
 TEST(Ensemble, MembersThatCrashInALaterRungKeepTheirPlace) {
   Example example;
   example.result.rows.back() = row_of(2, 4, 0, 0, "timeout", "killed after 4 s");
-  example.ensemble.summary = summarise(example.ensemble, example.result.rows);
+  example.ensemble.summary = summarize_ensemble(example.ensemble, example.result.rows);
   EXPECT_EQ(example.ensemble.summary.ranking[2].member, 2);
   EXPECT_EQ(example.ensemble.summary.stopped[0].state, "timed out");
   EXPECT_EQ(example.told(), "accepted");
-  EXPECT_NE(ensemble_table(example.ensemble, false, false)
+  EXPECT_NE(render_ensemble_table(example.ensemble, false, false)
                 .find("went on to rung 2, but: timed out: killed after 4 s"),
             std::string::npos);
 }
@@ -150,7 +150,7 @@ TEST(Ensemble, MembersWithoutAVerifiedRungHaveNoPlace) {
   Example example;
   example.result.rows.erase(example.result.rows.begin());
   example.ensemble.runs[0].missing = "killed";
-  example.ensemble.summary = summarise(example.ensemble, example.result.rows);
+  example.ensemble.summary = summarize_ensemble(example.ensemble, example.result.rows);
   EXPECT_EQ(example.ensemble.summary.unranked[0].state, "missing");
   EXPECT_EQ(example.ensemble.summary.unranked[0].reason, "killed");
   EXPECT_EQ(example.ensemble.summary.ranking.size(), 3u);
@@ -164,9 +164,9 @@ TEST(Ensemble, NoMemberIsVerified) {
   example.result.rows.clear();
   for (int member = 0; member < 6; ++member)
     example.result.rows.push_back(row_of(member, 2, 0, 0, "timeout", "killed after 4 s"));
-  example.ensemble.summary = summarise(example.ensemble, example.result.rows);
+  example.ensemble.summary = summarize_ensemble(example.ensemble, example.result.rows);
   EXPECT_EQ(example.told(), "accepted");
-  EXPECT_NE(ensemble_table(example.ensemble, false, false).find("0 models an hour to 0.9 ("),
+  EXPECT_NE(render_ensemble_table(example.ensemble, false, false).find("0 models an hour to 0.9 ("),
             std::string::npos);
 }
 
@@ -174,7 +174,7 @@ TEST(Ensemble, AResumedRunHasNoHours) {
   Example example;
   example.ensemble.sessions = 2;
   example.result.run.resumed = 1;
-  example.ensemble.summary = summarise(example.ensemble, example.result.rows);
+  example.ensemble.summary = summarize_ensemble(example.ensemble, example.result.rows);
   EXPECT_FALSE(example.ensemble.summary.hours);
   EXPECT_NE(example.ensemble.summary.hours_reason, "");
   EXPECT_EQ(example.told(), "accepted");
@@ -216,13 +216,13 @@ TEST(Ensemble, EachFaultOfARankingIsFound) {
        [](Example& e) {
          e.result.rows.back() = row_of(0, 4, 0.8, 4);
          e.ensemble.rungs[1].members = {0, 1, 4};
-         e.ensemble.summary = summarise(e.ensemble, e.result.rows);
+         e.ensemble.summary = summarize_ensemble(e.ensemble, e.result.rows);
        }},
       {"it has 2 members, expected 3",
        [](Example& e) {
          e.result.rows.pop_back();
          e.ensemble.rungs[1].members = {1, 4};
-         e.ensemble.summary = summarise(e.ensemble, e.result.rows);
+         e.ensemble.summary = summarize_ensemble(e.ensemble, e.result.rows);
        }},
       {"trained again",
        [](Example& e) {
@@ -233,7 +233,7 @@ TEST(Ensemble, EachFaultOfARankingIsFound) {
       {"trained outside of the hours",
        [&](Example& e) {
          for (MemberRun& run : e.ensemble.runs) run.started_unix_s += 100, run.ended_unix_s += 100;
-         e.ensemble.summary = summarise(e.ensemble, e.result.rows);
+         e.ensemble.summary = summarize_ensemble(e.ensemble, e.result.rows);
        }},
       {"but no run", [](Example& e) { e.ensemble.runs.erase(e.ensemble.runs.begin()); }},
       {"another target", [](Example& e) { e.result.rows[0].parameters["target"] = "0.5"; }},
@@ -243,7 +243,9 @@ TEST(Ensemble, EachFaultOfARankingIsFound) {
 }
 
 TEST(Ensemble, EachFaultOfItsRunsIsFound) {
-  const auto anew = [](Example& e) { e.ensemble.summary = summarise(e.ensemble, e.result.rows); };
+  const auto anew = [](Example& e) {
+    e.ensemble.summary = summarize_ensemble(e.ensemble, e.result.rows);
+  };
   const auto resumed = [anew](Example& e) {
     e.ensemble.sessions = 2, e.result.run.resumed = 1;
     anew(e);

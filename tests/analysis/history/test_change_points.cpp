@@ -54,7 +54,7 @@ TEST(ChangePoints, FalseAlarmsStayAtTheDeclaredRate) {
     for (int h = 0; h < histories; ++h) {
       bool any = false;
       for (std::size_t s = 0; s < series; ++s)
-        any = !change_points(noise(random, kind, points), level, s).empty() || any;
+        any = !find_change_points(noise(random, kind, points), level, s).empty() || any;
       alarms += any;
     }
     EXPECT_LE(alarms, bound) << kind;
@@ -69,7 +69,7 @@ TEST(ChangePoints, AStepIsFoundWithinFourPoints) {
   for (int t = 0; t < trials; ++t) {
     std::vector<double> values = noise(random, "normal", points);
     for (std::size_t i = points - 4; i < points; ++i) values[i] += std::log(1.05);
-    const auto changes = places(change_points(values, level, 1));
+    const auto changes = places(find_change_points(values, level, 1));
     detected += !changes.empty();
     exact += changes == Places{points - 4};
   }
@@ -81,48 +81,49 @@ TEST(ChangePoints, AStepIsFoundWithinFourPoints) {
 TEST(ChangePoints, Steps) {
   std::mt19937_64 random(7);
   std::vector<double> values = noise(random, "normal", 60);
-  EXPECT_EQ(places(change_points(values, level, 1)), Places{});
+  EXPECT_EQ(places(find_change_points(values, level, 1)), Places{});
   for (std::size_t i = 20; i < 60; ++i) values[i] += 0.1;
   for (std::size_t i = 45; i < 60; ++i) values[i] -= 0.2;
-  EXPECT_EQ(places(change_points(values, level, 1)), (Places{20, 45}));
+  EXPECT_EQ(places(find_change_points(values, level, 1)), (Places{20, 45}));
 }
 
 TEST(ChangePoints, AMendedSlownessHasTwoEnds) {
   std::mt19937_64 random(8);
   std::vector<double> values = noise(random, "normal", 50);
   for (std::size_t i = 22; i < 30; ++i) values[i] += 0.08;
-  EXPECT_EQ(places(change_points(values, level, 1)), (Places{22, 30}));
+  EXPECT_EQ(places(find_change_points(values, level, 1)), (Places{22, 30}));
 }
 
 TEST(ChangePoints, OutliersAreNoChange) {
   std::mt19937_64 random(9);
   std::vector<double> values = noise(random, "normal", 50);
   values[49] += 1;
-  EXPECT_EQ(places(change_points(values, level, 1)), Places{});
+  EXPECT_EQ(places(find_change_points(values, level, 1)), Places{});
   // One does not hide a step either. (Several would: far outliers cost power, never a false alarm.)
   for (std::size_t i = 30; i < 50; ++i) values[i] += 0.05;
-  EXPECT_EQ(places(change_points(values, level, 1)), Places{30});
+  EXPECT_EQ(places(find_change_points(values, level, 1)), Places{30});
   values = noise(random, "normal", 50);
   values[20] += 2;
   values[21] += 2;
-  EXPECT_EQ(places(change_points(values, level, 1)), Places{});
+  EXPECT_EQ(places(find_change_points(values, level, 1)), Places{});
 }
 
 TEST(ChangePoints, Degenerate) {
-  EXPECT_TRUE(change_points({}, level, 1).empty());
-  EXPECT_TRUE(change_points(std::vector<double>(7, 1.0), level, 1).empty());
-  EXPECT_TRUE(change_points(std::vector<double>(50, 1.0), level, 1).empty());
+  EXPECT_TRUE(find_change_points({}, level, 1).empty());
+  EXPECT_TRUE(find_change_points(std::vector<double>(7, 1.0), level, 1).empty());
+  EXPECT_TRUE(find_change_points(std::vector<double>(50, 1.0), level, 1).empty());
   // A clock so coarse that most values are equal.
   std::vector<double> two(50, 1.0);
   for (std::size_t i = 30; i < 50; ++i) two[i] = 2;
-  EXPECT_EQ(places(change_points(two, level, 1)), Places{30});
+  EXPECT_EQ(places(find_change_points(two, level, 1)), Places{30});
 }
 
 TEST(ChangePoints, SameSeedSameAnswer) {
   std::mt19937_64 random(11);
   std::vector<double> values = noise(random, "normal", 40);
   for (std::size_t i = 25; i < 40; ++i) values[i] += 0.03;
-  const auto once = change_points(values, level, 3), again = change_points(values, level, 3);
+  const auto once = find_change_points(values, level, 3),
+             again = find_change_points(values, level, 3);
   ASSERT_EQ(places(once), places(again));
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].p, again[i].p);
   for (const ChangePoint& change : once) EXPECT_LE(change.p, level);
@@ -135,7 +136,7 @@ TEST(ChangePoints, TooShortIsKnown) {
   // A change among too few points is never reported, however clear it is.
   std::vector<double> values(8, 1.0);
   for (std::size_t i = 4; i < 8; ++i) values[i] = 9;
-  EXPECT_TRUE(change_points(values, 0.02, 1).empty());
+  EXPECT_TRUE(find_change_points(values, 0.02, 1).empty());
 }
 
 }  // namespace test_change_points

@@ -28,7 +28,7 @@ class HistoryTest : public testing::Test {
     const History history =
         judge_history(collect_history(results, std::nullopt, std::nullopt), Anchors(folder_),
                       read_events(folder_ / "events.json"), tolerance);
-    EXPECT_EQ(schema_errors(history, "history", "document"), std::vector<std::string>{});
+    EXPECT_EQ(find_schema_errors(history, "history", "document"), std::vector<std::string>{});
     return history;
   }
   SeriesVerdict verdict(const std::vector<NamedResult>& results,

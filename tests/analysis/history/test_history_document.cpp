@@ -23,7 +23,7 @@ TEST(HistoryDocument, ADocumentIsReadAsItWasWritten) {
   History history = judged(results);
   history.series[0].confirmation = {"noise", "why", 1.0, {{0.9, 1.1}}, 0.5, 1.0, 1.0, 1.0};
   const json document = history;
-  EXPECT_EQ(schema_errors(document, "history", "document"), std::vector<std::string>{});
+  EXPECT_EQ(find_schema_errors(document, "history", "document"), std::vector<std::string>{});
   EXPECT_EQ(json(document.get<History>()), document);
   EXPECT_EQ(document["exit_code"], 4);
   EXPECT_EQ(document["summary"]["slower"], 1);
@@ -51,7 +51,7 @@ TEST(HistoryDocument, OutputsHoldNoControlCharacter) {
   for (NamedResult& result : results) result.result.system = "a\x1b[31m|b";
   const History history = judged(results);
   for (const std::string& text :
-       {render_history(history, false), render_history(history, true), history_csv(history)})
+       {render_history(history, false), render_history(history, true), render_history_csv(history)})
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_NE(render_history(history, true).find("\\|b"), std::string::npos);
 }

@@ -44,7 +44,7 @@ TEST(HistoryJunit, SaysWhatFailed) {
                     series("gemm/failed", "steady", "", "failed"),
                     series("gemm/again", "steady", "", "failed", 0.5)};
   boost::property_tree::ptree tree;
-  std::istringstream text(history_junit(history));
+  std::istringstream text(render_history_junit(history));
   boost::property_tree::read_xml(text, tree);
   std::map<std::string, std::string> found;
   std::map<std::string, std::string> counts;

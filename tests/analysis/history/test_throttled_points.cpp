@@ -22,7 +22,7 @@ TEST(ThrottledPoints, AreLeftOutOfTheLevelsAndMarked) {
   const History history = judge_history(collect_history(results, std::nullopt, std::nullopt),
                                         Anchors(testing::TempDir()), {}, {});
   const json document = history;
-  EXPECT_EQ(schema_errors(document, "history", "document"), std::vector<std::string>{});
+  EXPECT_EQ(find_schema_errors(document, "history", "document"), std::vector<std::string>{});
   const json& points = document["series"][0]["points"];
   EXPECT_EQ(points[14].value("throttled", json()), false);
   EXPECT_EQ(points[15].value("throttled", json()), true);

@@ -24,7 +24,7 @@ TEST(Model, ExactDataGiveExactCoefficientsAndNoErrors) {
     expect_says(coefficient.at("reason"), "no residual");
   }
   EXPECT_TRUE(document.at("f").at("value").is_null());
-  EXPECT_TRUE(schema_errors(document, "model", "x").empty());
+  EXPECT_TRUE(find_schema_errors(document, "model", "x").empty());
 }
 
 TEST(Model, TellsHowManyObservationsWereThrottled) {
@@ -166,7 +166,7 @@ TEST(Model, Predictions) {
             json({{"column", "size"}, {"value", 64.0}, {"observed", {1.0, 8.0}}}));
   EXPECT_TRUE(all[2]["value"].is_null() && all[2]["interval"].is_null());
   EXPECT_EQ(all[2]["unseen"], json::array({"architecture=newest"}));
-  EXPECT_TRUE(schema_errors(document, "model", "x").empty());
+  EXPECT_TRUE(find_schema_errors(document, "model", "x").empty());
   for (const bool markdown : {false, true}) {
     expect_says(render_model(fitted, markdown), "EXTRAPOLATED: size");
     expect_says(render_model(fitted, markdown), "UNSEEN: architecture=newest");
@@ -353,7 +353,7 @@ TEST(Model, RenderingsHaveTheSameNumbers) {
                            "speedup", "adjusted", "F(3, 12)", "size=8"})
     expect_says(terminal, part);
   expect_says(render_model(fitted, true), "workload\\[p\\|c\"a\\]");
-  const std::string csv = model_csv(fitted);
+  const std::string csv = render_model_csv(fitted);
   expect_says(csv, "term,estimate,se,t,p,low,high,speedup,speedup_low,speedup_high,note\r\n");
   expect_says(csv, "\"workload[p|c\"\"a]\"," +
                        coefficient_of(document, "workload[p|c\"a]")->at("estimate").dump());

@@ -84,7 +84,7 @@ TEST(Model, TooFewLaunchesGiveNoErrors) {
   expect_says(coefficient_of(lone, "system[new]")->at("reason"), "a single group");
   EXPECT_TRUE(coefficient_of(lone, "workload[b]")->at("se").is_number());
   EXPECT_TRUE(lone["predictions"][0]["interval"].is_null());
-  EXPECT_TRUE(schema_errors(lone, "model", "x").empty());
+  EXPECT_TRUE(find_schema_errors(lone, "model", "x").empty());
 }
 
 TEST(Model, ErrorsByLaunchAreTooSmallForWhatVariesOnlyBetweenProblems) {

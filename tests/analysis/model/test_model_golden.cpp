@@ -37,7 +37,7 @@ TEST_P(Golden, Agrees) {
     options.predictions.push_back(inputs);
   }
   const json document = model_of(golden.at("rows"), golden.at("formula"), options);
-  EXPECT_TRUE(schema_errors(document, "model", "golden").empty());
+  EXPECT_TRUE(find_schema_errors(document, "model", "golden").empty());
 
   ASSERT_EQ(document.at("coefficients").size(), expected.at("coefficients").size());
   for (const json& theirs : expected.at("coefficients")) {
@@ -82,7 +82,7 @@ TEST_P(Golden, Agrees) {
   }
 }
 
-std::vector<std::string> golden_names() { return json_names(folder); }
+std::vector<std::string> golden_names() { return list_json_names(folder); }
 
 INSTANTIATE_TEST_SUITE_P(Model, Golden, testing::ValuesIn(golden_names()),
                          [](const auto& info) { return info.param; });

@@ -26,7 +26,7 @@ json training(const std::string& trial, const std::string& status, bool reached)
 
 json curves_of(const std::vector<json>& rows) {
   const std::vector<NamedResult> results{{"", test::result(rows)}};
-  return report::convergence_part(results, make_series(results));
+  return report::make_convergence_part(results, make_series(results));
 }
 
 TEST(ConvergencePart, ATrainingThatFailedIsNoneThatMissedItsTarget) {

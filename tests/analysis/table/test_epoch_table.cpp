@@ -29,7 +29,7 @@ json training(const std::string& precision, int epochs, double loss, int launch 
 }
 
 std::string table(const std::vector<json>& rows, TableOptions options = {.markdown = true}) {
-  return epoch_table({{"", test::result(rows)}}, options);
+  return render_epoch_table({{"", test::result(rows)}}, options);
 }
 
 /// The lines of a table in Markdown, without its head.
@@ -118,7 +118,7 @@ TEST(EpochTable, OnlyVerifiedTrainingsAndTheMedianOfAllLaunches) {
 }
 
 TEST(EpochTable, CsvHasEveryLaunchWithAllDigits) {
-  const std::string csv = make_csv(epoch_records(
+  const std::string csv = make_csv(make_epoch_records(
       {{"", test::result({training("fp32", 2, 2.0 / 3, 0), training("fp32", 2, 4, 1)})}}, {}));
   EXPECT_EQ(split(csv, '\n').size(), 1U + 4U + 1U) << csv;
   EXPECT_TRUE(test::has(csv, "0.6666666666666666")) << csv;

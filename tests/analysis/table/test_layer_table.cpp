@@ -40,7 +40,7 @@ json network(double seconds = 2, int launch = 0) {
 std::string table(const std::vector<json>& rows, bool markdown = false) {
   TableOptions options;
   options.markdown = markdown;
-  return layer_table({{"", test::result(rows)}}, options);
+  return render_layer_table({{"", test::result(rows)}}, options);
 }
 
 /// The cells of the first line that begins with `name`.
@@ -116,7 +116,7 @@ TEST(LayerTable, RowsWithoutLayersHaveNone) {
 }
 
 TEST(LayerTable, CsvHasAllDigits) {
-  const std::string text = make_csv(layer_records({{"", test::result({network()})}}, {}));
+  const std::string text = make_csv(make_layer_records({{"", test::result({network()})}}, {}));
   const std::vector<std::string> lines = split(text, '\n');
   ASSERT_GE(lines.size(), 4);
   EXPECT_TRUE(lines[0].starts_with("result,id,launch,layer,direction")) << lines[0];

@@ -21,7 +21,7 @@ TEST(TableDocument, FollowsItsSchema) {
        {table_document(measured(), {}, {}), table_document(measured(), {}, {.by = "cache"}),
         table_document(load_results({"summitdev"}), {Baseline::load("summit")}, {}),
         table_document(load_results({"summitdev"}), {Baseline::load("summit")}, {.by = "smt"})}) {
-    const auto errors = schema_errors(document, "table", "x");
+    const auto errors = find_schema_errors(document, "table", "x");
     EXPECT_TRUE(errors.empty()) << errors.front();
     EXPECT_FALSE(document.at("rows").empty());
   }

@@ -32,7 +32,7 @@ std::vector<Baseline> systems(const std::vector<std::string>& names) {
 std::string coral2(const std::vector<NamedResult>& results,
                    const std::vector<std::string>& baselines,
                    const std::string& format = "terminal") {
-  return summary_table(read_summary("coral2"), results, systems(baselines), format);
+  return render_summary_table(read_summary("coral2"), results, systems(baselines), format);
 }
 
 /// Cells of the line that begins with a name, blanks between them.

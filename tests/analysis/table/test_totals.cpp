@@ -75,7 +75,7 @@ TEST(Totals, WithheldWhereAProblemIsMissing) {
 TEST(Totals, ATableShowsThem) {
   const auto shown = [](std::vector<json> rows, const std::string& by = "") {
     const json result = test::result(std::move(rows));
-    EXPECT_TRUE(schema_errors(result, "result", "x").empty());
+    EXPECT_TRUE(find_schema_errors(result, "result", "x").empty());
     std::string text;
     for (const std::string& line : split(render_table({{"", result}}, {}, {.by = by}), '\n'))
       if (line.find("net: the four of Net") != std::string::npos) text += line;

@@ -10,7 +10,7 @@ namespace test_communicator {
 
 class SerialCommunicator : public ::testing::Test {
  protected:
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
   HostStream stream_;
   std::vector<float> a_{1, 2, 3}, b_{0, 0, 0};
   Buffer send_{a_.data(), 3, DataType::fp32}, receive_{b_.data(), 3, DataType::fp32};

@@ -227,11 +227,11 @@ TEST(Precision, BlocksAgreeWithSingleValues) {
 
 TEST(Precision, Names) {
   for (const DataType type : all_types) EXPECT_EQ(data_type(name(type)), type);
-  for (const std::string& text : precision_names()) EXPECT_EQ(name(precision(text)), text);
+  for (const std::string& text : list_precision_names()) EXPECT_EQ(name(precision(text)), text);
   EXPECT_EQ(storage(Precision::tf32), DataType::fp32);
   EXPECT_EQ(storage(Precision::int8), DataType::u8);
   EXPECT_EQ(storage(Precision::bf16), DataType::bf16);
-  EXPECT_EQ(precision_names(),
+  EXPECT_EQ(list_precision_names(),
             (std::vector<std::string>{"fp64", "fp32", "tf32", "bf16", "fp16", "int8", "bf16_fp32",
                                       "fp16_fp32", "fp8_e4m3", "fp8_e5m2"}));
   try {

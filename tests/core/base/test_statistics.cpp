@@ -73,8 +73,8 @@ TEST(MedianInterval, UsesTheBinomialOrderStatistics) {
     std::vector<double> mixed;
     for (std::size_t i = 0; i < x.size(); ++i)
       mixed.push_back(i % 2 == 0 ? x[i / 2] : x[x.size() - 1 - i / 2]);
-    ASSERT_EQ(effective_samples(mixed), n);
-    const Interval interval = median_interval(mixed);
+    ASSERT_EQ(count_effective_samples(mixed), n);
+    const Interval interval = compute_median_interval(mixed);
     EXPECT_EQ(interval.low, k) << n;
     EXPECT_EQ(interval.high, n + 1 - k) << n;
   }
@@ -89,7 +89,7 @@ TEST(MedianInterval, CoversAtLeastItsConfidenceOnIndependentData) {
     for (int t = 0; t < trials; ++t) {
       std::vector<double> x = series(normal, n, 0);
       for (double& value : x) value = std::exp(value);  // skewed, as times are
-      const Interval interval = median_interval(x);
+      const Interval interval = compute_median_interval(x);
       covered += interval.low <= 1 && 1 <= interval.high;
       width += std::log(interval.high / interval.low);
       ideal += 2 * 1.96 * 1.2533 / std::sqrt(static_cast<double>(n));
@@ -108,7 +108,7 @@ TEST(MedianInterval, CoversOnAutocorrelatedData) {
     int covered = 0, naive = 0;
     for (int t = 0; t < trials; ++t) {
       const std::vector<double> x = series(normal, 300, phi);
-      const Interval interval = median_interval(x);
+      const Interval interval = compute_median_interval(x);
       covered += interval.low <= 0 && 0 <= interval.high;
       std::vector<double> sorted = x;
       std::sort(sorted.begin(), sorted.end());
@@ -125,7 +125,7 @@ TEST(EffectiveSamples, MatchTheoryOnAR1) {
   for (const double phi : {0.0, 0.5, 0.9}) {
     double sum = 0;
     const int trials = 100;
-    for (int t = 0; t < trials; ++t) sum += effective_samples(series(normal, 2000, phi));
+    for (int t = 0; t < trials; ++t) sum += count_effective_samples(series(normal, 2000, phi));
     // Rank autocorrelation of a Gaussian pair is (6/pi) asin(rho/2).
     double tau = 1;
     for (int k = 1; k < 400; ++k) tau += 2 * 6 / M_PI * std::asin(std::pow(phi, k) / 2);
@@ -134,16 +134,16 @@ TEST(EffectiveSamples, MatchTheoryOnAR1) {
 }
 
 TEST(EffectiveSamples, StayBetweenOneAndN) {
-  EXPECT_EQ(effective_samples(std::vector<double>(50, 1.0)), 50);
+  EXPECT_EQ(count_effective_samples(std::vector<double>(50, 1.0)), 50);
   std::vector<double> alternating(50), trend(50);
   for (std::size_t i = 0; i < 50; ++i) {
     alternating[i] = i % 2 == 0 ? 1 : 2;
     trend[i] = static_cast<double>(i);
   }
-  EXPECT_EQ(effective_samples(alternating), 50);
-  EXPECT_LT(effective_samples(trend), 5);
-  EXPECT_GE(effective_samples(trend), 1);
-  EXPECT_EQ(effective_samples(std::vector<double>{1, 2}), 2);
+  EXPECT_EQ(count_effective_samples(alternating), 50);
+  EXPECT_LT(count_effective_samples(trend), 5);
+  EXPECT_GE(count_effective_samples(trend), 1);
+  EXPECT_EQ(count_effective_samples(std::vector<double>{1, 2}), 2);
 }
 
 TEST(Summary, HoldsWhatItSays) {
@@ -239,7 +239,7 @@ TEST(RankSum, MatchesTablesOfMannWhitney) {
       for (const double w : all) less += w < v, equal += w == v;
       ranks.push_back(less + (equal + 1) / 2);
     }
-    return rank_sum_p(ranks, x.size());
+    return compute_rank_sum_p(ranks, x.size());
   };
   EXPECT_NEAR(p({1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}), 2.0 / 252, 1e-12);  // 0.0079
   EXPECT_NEAR(p({1, 2, 3}, {4, 5, 6}), 0.1, 1e-12);
@@ -333,7 +333,7 @@ TEST(CompareLaunches, TiesAndNoTiesAgreeWithTheDefinition) {
         ++all;
         extreme += std::abs(sum - mean) >= std::abs(found - mean) - 1e-9;
       }
-      EXPECT_NEAR(rank_sum_p(ranks, first), static_cast<double>(extreme) / all, 1e-12);
+      EXPECT_NEAR(compute_rank_sum_p(ranks, first), static_cast<double>(extreme) / all, 1e-12);
     }
   }
 }
@@ -419,7 +419,7 @@ TEST(CompareLaunches, NormalApproximationJoinsTheExactTest) {
       ranks.push_back(static_cast<double>(
           std::count_if(all.begin(), all.end(), [v](double w) { return w <= v; })));
     const LaunchComparison approximate = compare_launches(base, updated);
-    EXPECT_NEAR(approximate.p, rank_sum_p(ranks, 51), 0.002) << shift;
+    EXPECT_NEAR(approximate.p, compute_rank_sum_p(ranks, 51), 0.002) << shift;
     const std::size_t k = rank_sum_critical(51, 51, 0.05);
     EXPECT_NEAR(approximate.interval->low, std::exp(differences[k - 1]), 1e-3);
     EXPECT_NEAR(approximate.interval->high, std::exp(differences[differences.size() - k]), 1e-3);

@@ -16,7 +16,7 @@ namespace test_machine_energy {
 using testing_fakes::FakePowercap;
 
 std::unique_ptr<EnergyMeter> meter_of(const FakePowercap& tree) {
-  Result<std::unique_ptr<EnergyMeter>> made = package_energy(tree.root());
+  Result<std::unique_ptr<EnergyMeter>> made = open_package_energy(tree.root());
   if (const auto* const refusal = std::get_if<Unsupported>(&made)) {
     ADD_FAILURE() << refusal->reason;
     return nullptr;
@@ -25,7 +25,7 @@ std::unique_ptr<EnergyMeter> meter_of(const FakePowercap& tree) {
 }
 
 std::string refusal_of(const std::filesystem::path& root) {
-  const Result<std::unique_ptr<EnergyMeter>> made = package_energy(root);
+  const Result<std::unique_ptr<EnergyMeter>> made = open_package_energy(root);
   const auto* const refusal = std::get_if<Unsupported>(&made);
   return refusal == nullptr ? "accepted" : refusal->reason;
 }

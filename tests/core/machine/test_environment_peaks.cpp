@@ -30,7 +30,7 @@ json arm(const std::string& implementer, const std::string& part) {
 }
 
 double fp64(const json& hardware) {
-  const json value = theoretical_peaks(hardware)["flops_per_s"]["fp64"];
+  const json value = compute_theoretical_peaks(hardware)["flops_per_s"]["fp64"];
   return value.is_number() ? value.get<double>() / 3e10 : 0;  // operations of a core in a cycle
 }
 
@@ -46,14 +46,14 @@ TEST(Peaks, OfDocumentedProcessors) {
 }
 
 TEST(Peaks, OfEachPrecision) {
-  const json tiles = theoretical_peaks(machine("GenuineIntel", 6, 143));
+  const json tiles = compute_theoretical_peaks(machine("GenuineIntel", 6, 143));
   EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["fp64"], 32 * 3e10);
   EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["fp32"], 64 * 3e10);
   EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["bf16"], 1024 * 3e10);
   EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["int8"], 2048 * 3e10);
   EXPECT_EQ(tiles["basis"], "10 cores x 2 units of 512 bits x 3 GHz, the highest clock");
   EXPECT_FALSE(tiles["reasons"].contains("flops_per_s"));
-  const json plain = theoretical_peaks(machine("GenuineIntel", 6, 79));
+  const json plain = compute_theoretical_peaks(machine("GenuineIntel", 6, 79));
   for (const char* precision : {"bf16", "int8"}) {
     EXPECT_TRUE(plain["flops_per_s"][precision].is_null());
     EXPECT_FALSE(plain["reasons"][precision].get<std::string>().empty());
@@ -68,7 +68,7 @@ TEST(Peaks, SkylakeServersByProduct) {
 
 TEST(Peaks, UnknownIsNullWithTheReason) {
   const auto reason = [](const json& hardware) {
-    const json peaks = theoretical_peaks(hardware);
+    const json peaks = compute_theoretical_peaks(hardware);
     for (const auto& [precision, value] : peaks["flops_per_s"].items())
       EXPECT_TRUE(value.is_null()) << precision;
     EXPECT_TRUE(peaks["bytes_per_s"].is_null());

@@ -50,15 +50,15 @@ TEST(Agreement, AFindingOfAllRanksNeedsNoPlace) {
 TEST(Agreement, NumbersArriveExactly) {
   on_threads(3, [](Communicator& ranks) {
     const std::vector<double> numbers{-1.0 / 3, 9007199254740992, 1e-300};
-    EXPECT_EQ(all_numbers(numbers[static_cast<std::size_t>(ranks.rank())], ranks), numbers);
+    EXPECT_EQ(allgather_numbers(numbers[static_cast<std::size_t>(ranks.rank())], ranks), numbers);
   });
-  EXPECT_EQ(all_numbers(7, *serial_communicator()), std::vector<double>{7});
+  EXPECT_EQ(allgather_numbers(7, *make_serial_communicator()), std::vector<double>{7});
 }
 
 TEST(Agreement, ListsArriveExactly) {
   on_threads(3, [](Communicator& ranks) {
     const std::vector<std::vector<std::uint64_t>> lists{{0, UINT64_MAX}, {}, {10, 0, 1}};
-    EXPECT_EQ(all_lists(lists[static_cast<std::size_t>(ranks.rank())], ranks), lists);
+    EXPECT_EQ(allgather_lists(lists[static_cast<std::size_t>(ranks.rank())], ranks), lists);
   });
 }
 

@@ -242,7 +242,7 @@ TEST(Blame, AnUndecidedTableSaysHowManyRunsItNeeds) {
     return judged({2, events, error, [&](int, int) { return normal(random); }});
   };
   const Blame few = noisy(100, 0);
-  const std::optional<double> needed = runs_to_decide(few);
+  const std::optional<double> needed = count_runs_to_decide(few);
   ASSERT_TRUE(needed);
   EXPECT_NEAR(*needed, 100 * std::pow(few.resolution / least_blame, 2), 1);
   EXPECT_NE(few.undecided.find(std::to_string(static_cast<int>(*needed)) + " decide it"),
@@ -250,17 +250,17 @@ TEST(Blame, AnUndecidedTableSaysHowManyRunsItNeeds) {
       << few.undecided;
   const Blame enough = noisy(static_cast<int>(3 * *needed), 0);
   EXPECT_EQ(enough.undecided, "");
-  EXPECT_LE(*runs_to_decide(enough), 3 * *needed);
+  EXPECT_LE(*count_runs_to_decide(enough), 3 * *needed);
   // The clocks' part of the interval does not fall.
-  EXPECT_GT(*runs_to_decide(noisy(100, 5e-3)), *needed);
+  EXPECT_GT(*count_runs_to_decide(noisy(100, 5e-3)), *needed);
   const Blame hopeless = noisy(100, 8e-3);
-  EXPECT_FALSE(runs_to_decide(hopeless));
+  EXPECT_FALSE(count_runs_to_decide(hopeless));
   EXPECT_NE(hopeless.undecided.find("more runs do not help"), std::string::npos);
 }
 
 /// The largest cost of a job whose rank 1 is late by 10 % of the time, or why there is none.
 std::string largest_of(const std::function<void(Blame&)>& change, int events = 100) {
-  const auto found = largest_cost(judged({4, events, 0, rank_one_late(0.1)}, change));
+  const auto found = find_largest_cost(judged({4, events, 0, rank_one_late(0.1)}, change));
   if (const auto* why = std::get_if<Unsupported>(&found)) return why->reason;
   const auto& cost = std::get<LargestCost>(found);
   return std::to_string(std::lround(100 * cost.least)) + " to " +

@@ -236,7 +236,7 @@ TEST(BlameRecorder, ADeviceIsTheRanksOwn) {
 
 TEST(PairTimes, EachPairHasTheTimeOfItsSlowerRank) {
   testing_fakes::on_threads(4, [](Communicator& ranks) {
-    const auto partners = pairings(4, 3);
+    const auto partners = make_pairings(4, 3);
     std::vector<double> mine;
     for (std::size_t round = 0; round < 3; ++round)
       mine.push_back(10.0 * static_cast<double>(round) + ranks.rank());

@@ -99,17 +99,17 @@ class FlippingTarget final : public testing_fakes::ScriptedWorkload, public Burn
 };
 
 Burn burn_in(FlippingTarget& target, double seconds) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   return std::get<Burn>(burn(target, *ranks, seconds));
 }
 
 // chi-square quantiles of 0.95 by scipy.stats.chi2.ppf(0.95, 2 * (n + 1)) / 2
 TEST(Burn, LimitIsTheExactPoissonLimit) {
-  EXPECT_NEAR(poisson_limit(0, 8), 0.374466534, 1e-8);
-  EXPECT_NEAR(poisson_limit(1, 1), 4.743864518, 1e-8);
-  EXPECT_NEAR(poisson_limit(5, 2), 10.513034908 / 2, 1e-8);
-  EXPECT_NEAR(poisson_limit(100, 1), 118.0792, 2e-4);
-  EXPECT_TRUE(std::isinf(poisson_limit(0, 0)));
+  EXPECT_NEAR(compute_poisson_limit(0, 8), 0.374466534, 1e-8);
+  EXPECT_NEAR(compute_poisson_limit(1, 1), 4.743864518, 1e-8);
+  EXPECT_NEAR(compute_poisson_limit(5, 2), 10.513034908 / 2, 1e-8);
+  EXPECT_NEAR(compute_poisson_limit(100, 1), 118.0792, 2e-4);
+  EXPECT_TRUE(std::isinf(compute_poisson_limit(0, 0)));
 }
 
 TEST(Burn, HashSeesEveryBitOfEveryWordAndPairsOfSignBits) {
@@ -253,7 +253,7 @@ TEST(Burn, ARareLowBitInTheFirstRunsIsNoOrderOfSums) {
 TEST(Burn, WhatWasFoundBeforeARunThrowsIsKept) {
   FlippingTarget target(1e-2, 5);
   target.throws_at = 5000;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   std::optional<Burn> kept;
   EXPECT_THROW(burn(target, *ranks, 60, &kept), CaseError);
   ASSERT_TRUE(kept);

@@ -111,7 +111,7 @@ TEST(ClockOffset, RanksOfAHostReadOneClockAndOthersExchangeMessages) {
   testing_fakes::on_threads(
       4,
       [](Communicator& ranks) {
-        const ClockOffset found = clock_offset(ranks);
+        const ClockOffset found = measure_clock_offset(ranks);
         // Threads have one clock, but their hosts have two names.
         EXPECT_LE(std::abs(found.offset), found.error);
         EXPECT_EQ(found.error > 0, ranks.rank() >= 2) << ranks.rank();

@@ -57,12 +57,12 @@ TEST(ColdWorkload, NeedsToKnowTheCache) {
   SmallHost device;
   device.cache = 0;
   const Shape shape;
-  EXPECT_THROW(operation_workload(Product(shape), std::make_unique<ProductOperation>(shape), device,
-                                  std::make_unique<ProductOracle>(shape), 0, cold()),
+  EXPECT_THROW(make_operation_workload(Product(shape), std::make_unique<ProductOperation>(shape),
+                                       device, std::make_unique<ProductOracle>(shape), 0, cold()),
                CaseError);
   device.cache = std::size_t{1} << 40;
-  EXPECT_THROW(operation_workload(Product(shape), std::make_unique<ProductOperation>(shape), device,
-                                  std::make_unique<ProductOracle>(shape), 0, cold()),
+  EXPECT_THROW(make_operation_workload(Product(shape), std::make_unique<ProductOperation>(shape),
+                                       device, std::make_unique<ProductOracle>(shape), 0, cold()),
                CaseError);
 }
 

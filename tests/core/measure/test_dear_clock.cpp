@@ -13,7 +13,7 @@ using testing_fakes::ScriptedWorkload;
 TEST(Measure, ADearClockIsAHundredthOfASample) {
   ScriptedWorkload workload([](int) { return 25e-6; }, true);
   static_cast<testing_fakes::ScriptedStream&>(workload.stream()).clock_cost = 2e-6;  // as of a GPU
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_GE(timing.batch, 7);
   EXPECT_LE(timing.batch, 10);

@@ -50,14 +50,14 @@ OnDevice::State ramp(int steps) {
 Timing measured(OnDevice& workload) {
   TimingOptions options;
   options.longest_clock_wait = 0.1;
-  return measure(workload, *serial_communicator(), options);
+  return measure(workload, *make_serial_communicator(), options);
 }
 
 TEST(DeviceWatch, SamplesBeginWhenTheClockIsSteady) {
   OnDevice workload(ramp(5));
   TimingOptions options;
   options.longest_clock_wait = 3600;  // even of a busy machine
-  const Timing timing = measure(workload, *serial_communicator(), options);
+  const Timing timing = measure(workload, *make_serial_communicator(), options);
   // Readings 5, 6 and 7 agree; those before and after the samples follow, and around the audit
   // among them.
   EXPECT_EQ(workload.readings, 11);
@@ -91,7 +91,7 @@ TEST(DeviceWatch, AClockThatSwingsIsNotAwaited) {
   });
   TimingOptions options;
   options.longest_clock_wait = 5;
-  const Timing timing = measure(workload, *serial_communicator(), options);
+  const Timing timing = measure(workload, *make_serial_communicator(), options);
   EXPECT_EQ(workload.readings, 12) << "8 while it rises and swings, 4 around the samples";
   EXPECT_EQ(timing.device_state.value("steady", json()), false);
 }
@@ -118,7 +118,7 @@ TEST(DeviceWatch, ARunLongerThanTheWaitIsNotRepeatedForIt) {
   OnDevice workload(ramp(5));
   TimingOptions options;
   options.longest_clock_wait = 1e-9;
-  const json state = measure(workload, *serial_communicator(), options).device_state;
+  const json state = measure(workload, *make_serial_communicator(), options).device_state;
   EXPECT_EQ(workload.readings, 5);
   EXPECT_FALSE(state.contains("steady")) << "it is not known";
 }

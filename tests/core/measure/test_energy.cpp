@@ -112,7 +112,7 @@ double joules_of(const Energy& energy) {
 }
 
 Energy energy_of(Workload& workload, double max_time = 0.4) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   return measure(workload, *ranks, {max_time, 0, 10, 10000}).energy;
 }
 
@@ -155,7 +155,7 @@ TEST(Energy, OfFewSamplesIsThatOfMoreRuns) {
     Spent spent(1e-3, idle_watts);
     SpentMeter meter(spent);
     Spender workload(spent, &meter, run_s);
-    const auto ranks = serial_communicator();
+    const auto ranks = make_serial_communicator();
     const Timing timing = measure(workload, *ranks, {0.1, 0.02, 3, 10});
     EXPECT_LE(timing.samples.size(), 10u);
     if (!timing.energy.reason.empty()) continue;  // on a busy machine
@@ -189,7 +189,7 @@ void interval(EnergyCount& count, double seconds, double runs, double part = 1) 
 }
 
 TEST(Energy, OfFewUpdatesIsNotKnown) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   Spent spent(20e-3);
   SpentMeter meter(spent);
   Spender workload(spent, &meter, 1e-3);
@@ -206,7 +206,7 @@ TEST(Energy, OfFewUpdatesIsNotKnown) {
 }
 
 TEST(Energy, OfManyUpdatesIsThatOfAllLongIntervals) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   Spent spent;
   SpentMeter meter(spent);
   Spender workload(spent, &meter, 1e-3);
@@ -223,7 +223,7 @@ TEST(Energy, OfManyUpdatesIsThatOfAllLongIntervals) {
 }
 
 TEST(Energy, OfIntervalsThatRunsDoNotFillIsNotKnown) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   Spent spent;
   SpentMeter meter(spent);
   Spender workload(spent, &meter, 1e-3);
@@ -276,7 +276,7 @@ TEST(Energy, IsReadOutsideOfTheTimedRegion) {
     Spent spent;
     Slow meter(spent);
     Spender workload(spent, &meter, run_s);
-    const auto ranks = serial_communicator();
+    const auto ranks = make_serial_communicator();
     const Timing timing = measure(workload, *ranks, {0.4, 0, 10, 100});
     // Else a reading would be in each sample.
     EXPECT_LT(*std::min_element(timing.samples.begin(), timing.samples.end()), run_s + 0.03);

@@ -44,11 +44,11 @@ Outcome run(const Counting::Script& script, Communicator& ranks) {
 }
 
 json measured(const Counting::Script& script) {
-  return run(script, *serial_communicator()).device_health;
+  return run(script, *make_serial_communicator()).device_health;
 }
 
 std::string failure(const Counting::Script& script) {
-  const Outcome outcome = run(script, *serial_communicator());
+  const Outcome outcome = run(script, *make_serial_communicator());
   EXPECT_EQ(outcome.status, outcome.reason.empty() ? "ok" : "failed");
   return outcome.reason;
 }

@@ -128,7 +128,7 @@ std::unique_ptr<Workload> allreduce_workload(
   OperationSetup setup;
   setup.rank = ranks.rank();
   const std::int64_t count = 3001;
-  return operation_workload(
+  return make_operation_workload(
       AllreduceProblem(count, ranks.size()),
       std::make_unique<AllreduceOperation>(ranks, count, in_place, std::move(after)), device,
       std::make_unique<AllreduceOracle>(ranks.size(), in_place ? "buffer" : "send"), 0, setup);
@@ -193,12 +193,12 @@ TEST(Interfaces, AFaultOnOneRankLeavesTheRanksInStep) {
     };
     OperationSetup setup;
     setup.rank = ranks.rank();
-    const auto workload =
-        operation_workload(AllreduceProblem(3001, 3),
-                           std::make_unique<Corrupting>(
-                               std::make_unique<AllreduceOperation>(ranks, 3001, false, [](int) {}),
-                               ranks.rank() == 1),
-                           device, std::make_unique<AllreduceOracle>(3, "send"), 0, setup);
+    const auto workload = make_operation_workload(
+        AllreduceProblem(3001, 3),
+        std::make_unique<Corrupting>(
+            std::make_unique<AllreduceOperation>(ranks, 3001, false, [](int) {}),
+            ranks.rank() == 1),
+        device, std::make_unique<AllreduceOracle>(3, "send"), 0, setup);
     const Verification before = workload->verify_before();
     EXPECT_EQ(before.passed, ranks.rank() != 1);
     if (!before.passed) {
@@ -328,7 +328,7 @@ class Regression final : public Workload {
 };
 
 TEST(Interfaces, ManyStepsAreOneRun) {
-  const auto serial = serial_communicator();
+  const auto serial = make_serial_communicator();
   Regression workload(*serial);
   const Verification before = workload.verify_before();
   EXPECT_TRUE(before.passed) << before.max_error << " > " << before.bound;

@@ -45,8 +45,8 @@ TEST(OperationWorkload, ThePassAfterTimingHasNewInputsAndNewWeights) {
     for (const std::size_t argument : {0, 1}) {
       SmallHost device;
       const auto workload =
-          operation_workload(Product(Shape{}), std::make_unique<Keeping>(argument), device,
-                             std::make_unique<ProductOracle>(Shape{}, magnitude), 0, {});
+          make_operation_workload(Product(Shape{}), std::make_unique<Keeping>(argument), device,
+                                  std::make_unique<ProductOracle>(Shape{}, magnitude), 0, {});
       const Verification before = workload->verify_before();
       ASSERT_TRUE(before.passed) << before.reason;
       workload->reset();

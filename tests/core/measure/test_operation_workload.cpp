@@ -141,9 +141,9 @@ TEST(OperationWorkload, AnAuditFindsRunsThatDoNotCompute) {
         SmallHost device;
         auto made = std::make_unique<Stopping>(shape);
         Stopping& operation = *made;
-        const auto workload = operation_workload(Product(shape), std::move(made), device,
-                                                 std::make_unique<ProductOracle>(shape), 0,
-                                                 is_cold ? cold() : OperationSetup{});
+        const auto workload = make_operation_workload(Product(shape), std::move(made), device,
+                                                      std::make_unique<ProductOracle>(shape), 0,
+                                                      is_cold ? cold() : OperationSetup{});
         ASSERT_TRUE(workload->verify_before().passed);
         const auto run = [&] {
           workload->reset();
@@ -207,8 +207,8 @@ TEST(OperationWorkload, AnOperationThatDoesNothingFails) {
       shape.type = type;
       SmallHost device;
       const auto workload =
-          operation_workload(Product(shape), std::make_unique<Idle>(shape, idle_from), device,
-                             std::make_unique<ProductOracle>(shape), 0, {});
+          make_operation_workload(Product(shape), std::make_unique<Idle>(shape, idle_from), device,
+                                  std::make_unique<ProductOracle>(shape), 0, {});
       const bool before = workload->verify_before().passed;
       EXPECT_EQ(before, idle_from >= 4);
       if (!before) continue;
@@ -278,9 +278,9 @@ class ChangedOracle final : public Oracle {
 Verification verified(const Shape& shape, ChangedOracle::Change change, Fault fault = {},
                       const OperationSetup& setup = {}) {
   SmallHost device;
-  return operation_workload(Product(shape),
-                            std::make_unique<ProductOperation>(shape, std::move(fault)), device,
-                            std::make_unique<ChangedOracle>(shape, std::move(change)), 0, setup)
+  return make_operation_workload(
+             Product(shape), std::make_unique<ProductOperation>(shape, std::move(fault)), device,
+             std::make_unique<ChangedOracle>(shape, std::move(change)), 0, setup)
       ->verify_before();
 }
 
@@ -323,7 +323,7 @@ TEST(OperationWorkload, WhetherBoundsDecideIsSettledByTheFirstDraw) {
   // narrower.
   double width = 1;
   SmallHost device;
-  const auto workload = operation_workload(
+  const auto workload = make_operation_workload(
       Product(Shape{}), std::make_unique<ProductOperation>(Shape{}), device,
       std::make_unique<ChangedOracle>(
           Shape{},
@@ -356,8 +356,8 @@ TEST(OperationWorkload, AsksForMemoryBeforeItAllocates) {
   device.memory = 100000;  // 2 * 48000 + 1360 + 256 needed
   const Shape shape;
   const auto make = [&](OperationSetup setup) {
-    return operation_workload(Product(shape), std::make_unique<ProductOperation>(shape), device,
-                              std::make_unique<ProductOracle>(shape), 0, setup);
+    return make_operation_workload(Product(shape), std::make_unique<ProductOperation>(shape),
+                                   device, std::make_unique<ProductOracle>(shape), 0, setup);
   };
   EXPECT_NO_THROW(make({}));
   device.allocated = 0;

@@ -67,7 +67,7 @@ TEST(MadeOnAll, WhatOneRankCannotMakeNoneHas) {
 }
 
 TEST(ThrowOnAll, ASingleRankThrowsWhatItIs) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   EXPECT_THROW(throw_on_all(*alone, [] { throw std::bad_alloc(); }), std::bad_alloc);
 }
 

@@ -99,8 +99,8 @@ struct Root {
     oracle = made.get();
     device.cache = 1024;
     workload =
-        operation_workload(Product(Shape{}), std::make_unique<RootOperation>(std::move(fault)),
-                           device, std::move(made), 0, is_cold ? cold() : OperationSetup{});
+        make_operation_workload(Product(Shape{}), std::make_unique<RootOperation>(std::move(fault)),
+                                device, std::move(made), 0, is_cold ? cold() : OperationSetup{});
   }
   Verification audit(Audit kind) {
     workload->begin_audit(kind);

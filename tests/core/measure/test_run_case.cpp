@@ -25,7 +25,7 @@ class RunCase : public ::testing::Test {
   }
   FakeBenchmark benchmark_;
   Plugins plugins_{std::vector<std::filesystem::path>{}};
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
 };
 
 TEST_F(RunCase, AGoodCaseHasTimesWorkAndVerification) {

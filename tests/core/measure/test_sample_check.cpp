@@ -54,7 +54,7 @@ class SampleCheckTest : public testing::Test {
     check_.end(claimed);
   }
   WaitingWorkload workload_;
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
   Sampler sampler_{workload_, *ranks_};
   SampleCheck check_{workload_, sampler_, *ranks_, amounts};
 };

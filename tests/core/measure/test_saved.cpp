@@ -91,9 +91,9 @@ struct Cube {
     auto made = std::make_unique<CubeOperation>(stale, consumes);
     operation = made.get();
     device.cache = 1024;
-    workload =
-        operation_workload(Product(Shape{}), std::move(made), device,
-                           std::make_unique<CubeOracle>(), 0, is_cold ? cold() : OperationSetup{});
+    workload = make_operation_workload(Product(Shape{}), std::move(made), device,
+                                       std::make_unique<CubeOracle>(), 0,
+                                       is_cold ? cold() : OperationSetup{});
   }
   void run(int times) {
     for (int i = 0; i < times; ++i) {

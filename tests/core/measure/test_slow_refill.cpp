@@ -52,7 +52,7 @@ TEST(SlowRefill, LeavesOneSample) {
   options.max_time = 0.001;
   SlowToRefill workload(beyond);
   workload.refills = SlowToRefill::most - 8;
-  const Timing timing = measure(workload, *serial_communicator(), options);
+  const Timing timing = measure(workload, *make_serial_communicator(), options);
   EXPECT_EQ(timing.samples.size(), 1u);
   EXPECT_EQ(timing.stopped_by, "max_time");
 }
@@ -72,7 +72,7 @@ TEST(SlowRefill, EndsAWarmUpWindowWithItsBudget) {
   TimingOptions options;
   options.max_time = 0.1;  // 40 ms of warm-up on the wall
   SlowToRefill workload(milliseconds(20));
-  EXPECT_LE(measure(workload, *serial_communicator(), options).warmup_runs, 3);
+  EXPECT_LE(measure(workload, *make_serial_communicator(), options).warmup_runs, 3);
 }
 
 }  // namespace test_slow_refill

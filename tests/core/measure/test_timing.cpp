@@ -34,7 +34,7 @@ std::function<double(int)> noisy(double seconds, double spread, std::uint64_t se
 
 TEST(Measure, SteadyTimesStopByPrecisionAtTheMinimum) {
   ScriptedWorkload workload([](int) { return 0x1p-7; });  // no sum of such times is rounded
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_EQ(timing.stopped_by, "precision");
   EXPECT_EQ(timing.samples.size(), 10u);
@@ -50,7 +50,7 @@ TEST(Measure, SomeTimedRunsAreChecked) {
   std::set<std::vector<int>> places;
   for (int i = 0; i < 8; ++i) {
     ScriptedWorkload workload([](int) { return 0x1p-7; });
-    const auto ranks = serial_communicator();
+    const auto ranks = make_serial_communicator();
     const Timing timing = measure(workload, *ranks, {});
     EXPECT_TRUE(timing.audits.passed);
     // One moment among the samples, and both kinds after the last of them. Poisoned outputs come
@@ -84,7 +84,7 @@ class FoundOut final : public ScriptedWorkload {
 TEST(Measure, AWrongResultEndsTheTiming) {
   for (const std::size_t bad : {1u, 2u, 3u}) {
     FoundOut workload(bad);
-    const auto ranks = serial_communicator();
+    const auto ranks = make_serial_communicator();
     const Timing timing = measure(workload, *ranks, {});
     EXPECT_FALSE(timing.audits.passed);
     EXPECT_EQ(timing.audits.reason, "stale");
@@ -108,7 +108,7 @@ TEST(Measure, RunsThatComputeOnlyWhenOutputsArePoisonedAreImpossible) {
     const bool audited = !workload.audited_runs.empty() && workload.audited_runs.back() == run;
     return audited ? 0.5 : 0x1p-7;
   });
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   try {
     measure(workload, *ranks, {});
     FAIL();
@@ -136,7 +136,7 @@ TEST(Measure, ARunOnPoisonedOutputsMayNeedThreadsThatSleptDuringTheCheck) {
     slow = audit && audited >= 3 ? 5 : std::max(0, slow - 1);
     return seconds;
   });
-  EXPECT_NO_THROW(measure(workload, *serial_communicator(), {}));
+  EXPECT_NO_THROW(measure(workload, *make_serial_communicator(), {}));
 }
 
 TEST(Measure, AMachineThatBecameBusyIsNotAnImpossibleTime) {
@@ -147,7 +147,7 @@ TEST(Measure, AMachineThatBecameBusyIsNotAnImpossibleTime) {
     return audit || checked.size() >= 4 ? 0.5 : 0x1p-7;
   });
   try {
-    measure(workload, *serial_communicator(), {});
+    measure(workload, *make_serial_communicator(), {});
     FAIL();
   } catch (const CaseError& error) {
     EXPECT_TRUE(std::string(error.what()).starts_with("disturbed: ")) << error.what();
@@ -160,7 +160,7 @@ TEST(Measure, ATinyBudgetStillHasItsSamples) {
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     return 0x1p-10;
   });
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   TimingOptions options;
   options.max_time = 0.001;
   const Timing timing = measure(workload, *ranks, options);
@@ -173,7 +173,7 @@ TEST(Measure, AMachineThatBecomesSlowIsNotWaitedFor) {
     if (run > 3000) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     return 1e-5;
   });
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   TimingOptions options;
   options.max_time = 0.05;
   options.precision_target = -1;  // never reached
@@ -190,7 +190,7 @@ TEST(Measure, EverySampleIsTheRunItself) {
   const auto noise = noisy(0.001, 0.3);
   for (std::size_t i = 0; i < script.size(); ++i) script[i] = noise(static_cast<int>(i));
   ScriptedWorkload workload([&](int run) { return script.at(static_cast<std::size_t>(run)); });
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   TimingOptions options;
   options.max_time = 1;
   const Timing timing = measure(workload, *ranks, options);
@@ -205,7 +205,7 @@ TEST(Measure, EverySampleIsTheRunItself) {
 
 TEST(Measure, NoisyTimesTakeMoreSamplesUntilTheIntervalIsNarrow) {
   ScriptedWorkload workload(noisy(0.001, 0.05));
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_EQ(timing.stopped_by, "precision");
   EXPECT_GT(timing.samples.size(), 20u);
@@ -216,7 +216,7 @@ TEST(Measure, NoisyTimesTakeMoreSamplesUntilTheIntervalIsNarrow) {
 
 TEST(Measure, TheBudgetEndsWhatIsTooNoisy) {
   ScriptedWorkload workload(noisy(0.01, 0.9));
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   TimingOptions options;
   options.max_time = 1;
   const Timing timing = measure(workload, *ranks, options);
@@ -228,7 +228,7 @@ TEST(Measure, TheBudgetEndsWhatIsTooNoisy) {
 
 TEST(Measure, MaxSamplesIsKept) {
   ScriptedWorkload workload(noisy(0.0001, 0.9));
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   TimingOptions options;
   options.max_samples = 37;
   const Timing timing = measure(workload, *ranks, options);
@@ -238,7 +238,7 @@ TEST(Measure, MaxSamplesIsKept) {
 
 TEST(Measure, AnIterationLongerThanTheBudgetIsTakenOnceAndSaysSo) {
   ScriptedWorkload workload([](int) { return 7.0; });
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_EQ(timing.stopped_by, "slow: one iteration exceeds the budget");
   EXPECT_EQ(timing.samples, std::vector<double>{7.0});
@@ -250,7 +250,7 @@ TEST(Measure, AnIterationLongerThanTheBudgetIsTakenOnceAndSaysSo) {
 
 TEST(Measure, TheMinimumIsTakenEvenBeyondTheBudget) {
   ScriptedWorkload workload(noisy(1, 0.1));
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_EQ(timing.samples.size(), 10u);
   EXPECT_EQ(timing.stopped_by, "max_time");
@@ -259,7 +259,7 @@ TEST(Measure, TheMinimumIsTakenEvenBeyondTheBudget) {
 TEST(Measure, WarmUpLastsWhileTimesFall) {
   // Starts three times slower and settles after 60 runs.
   ScriptedWorkload workload([](int run) { return 0.005 * (1 + 2 * std::exp(-run / 12.0)); });
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_GT(timing.warmup_runs, 30);
   EXPECT_LE(timing.warmup_s, 1.0 + 0.1);  // a fifth of max_time
@@ -268,7 +268,7 @@ TEST(Measure, WarmUpLastsWhileTimesFall) {
 
 TEST(Measure, WarmUpNeverExceedsAFifth) {
   ScriptedWorkload workload([](int run) { return 0.1 * std::pow(0.97, run) + 0.05; });
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_GE(timing.warmup_runs, 1);
   EXPECT_LE(timing.warmup_s, 1.0 + 0.15);
@@ -276,7 +276,7 @@ TEST(Measure, WarmUpNeverExceedsAFifth) {
 
 TEST(Measure, ShortRunsAreBatched) {
   ScriptedWorkload workload([](int) { return 1e-6; }, true);
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_GE(timing.batch, 19);
   EXPECT_LE(timing.batch, 30);
@@ -291,14 +291,14 @@ TEST(Measure, ShortRunsAreBatched) {
 
 TEST(Measure, WhatMustBeResetIsNeverBatched) {
   ScriptedWorkload workload([](int) { return 1e-6; }, false);
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   EXPECT_EQ(measure(workload, *ranks, {}).batch, 1);
   EXPECT_EQ(workload.runs, workload.resets);
 }
 
 TEST(Measure, TheClocksOwnCostIsTold) {
   ScriptedWorkload workload([](int) { return 1e-6; }, false);
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   EXPECT_EQ(measure(workload, *ranks, {}).timer_overhead_s, 0);
   ScriptedWorkload dear([](int) { return 1e-6; }, false);
   static_cast<testing_fakes::ScriptedStream&>(dear.stream()).clock_cost = 30e-9;
@@ -309,7 +309,7 @@ TEST(Measure, TheClocksOwnCostIsTold) {
 }
 
 TEST(Measure, AnExceptionInTheLoopComesOutAndTheNextCaseRuns) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   for (const int when : {0, 1, 5, 12, 14}) {  // in warm-up, in the first chunk, in a later one
     ScriptedWorkload workload([when](int run) {
       if (run == when) throw CaseError("device lost");
@@ -331,7 +331,7 @@ TEST(Measure, NothingIsPrinted) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   ScriptedWorkload workload([](int) { return 0.01; });
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   measure(workload, *ranks, {});
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");

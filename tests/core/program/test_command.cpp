@@ -55,7 +55,7 @@ Command sample() {
 }
 
 TEST(Manual, AManPageHasAllParts) {
-  const std::string page = man_page(sample(), {});
+  const std::string page = render_man_page(sample(), {});
   for (const char* part :
        {".TH ASSAY-X 1", "\\fIFILE\\fR...", ".SS \"Modes\"", "\\fB\\-\\-mode\\fR \\fIMODE\\fR",
         "\\&.how 'it' \\e runs (a, b) (default: a)", "\\fBassay\\-x \\-\\-mode b file\\fR",
@@ -94,7 +94,7 @@ TEST(Manual, ExamplesFitATerminal) {
 }
 
 TEST(Manual, ACompletionProposesClosedLists) {
-  const std::string text = bash_completion(sample(), {});
+  const std::string text = render_bash_completion(sample(), {});
   EXPECT_NE(text.find("--mode) COMPREPLY=($(compgen -W \"a b\""), std::string::npos) << text;
   EXPECT_NE(text.find("-F _assay_x assay-x"), std::string::npos);
 }

@@ -19,7 +19,7 @@ json row_of(const Outcome& outcome) {
 }
 
 json entries_of(const json& rows) {
-  return json::parse(google_benchmark_json("assay-conv", rows)).at("benchmarks");
+  return json::parse(render_google_benchmark_json("assay-conv", rows)).at("benchmarks");
 }
 
 TEST(GoogleBenchmark, ARowIsARunAndWhatItsSamplesHaveTogether) {
@@ -74,7 +74,7 @@ TEST(GoogleBenchmark, ARowThatIsNotOkHasAReasonAndNoTime) {
 }
 
 TEST(GoogleBenchmark, TheContextNamesTheProgramAndMarksAreTold) {
-  const json empty = json::parse(google_benchmark_json("assay-conv", json::array()));
+  const json empty = json::parse(render_google_benchmark_json("assay-conv", json::array()));
   EXPECT_EQ(empty.at("benchmarks"), json::array());
   EXPECT_EQ(empty.at("context").at("executable"), "assay-conv");
   EXPECT_TRUE(empty.at("context").contains("assay_version"));

@@ -31,7 +31,7 @@ class Waiting final : public ForwardingCommunicator {
 };
 
 TEST(InputFaults, OfASingleRankEndsTheJob) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   Waiting ranks(*alone);
   try {
     InputFaults(ranks).tell("assay-x", "a.csv: is empty", std::chrono::milliseconds(1));

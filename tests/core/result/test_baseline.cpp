@@ -295,7 +295,7 @@ std::vector<std::string> published_errors(const json& time, const json& rates, b
   row["printed"] = {{"value", 1}, {"unit", "x"}, {"text", "1"}, {"reason", nullptr}};
   row["time_s"] = time;
   row["rates"] = rates;
-  return schema_errors(fixture::result({row}), "result", "x");
+  return find_schema_errors(fixture::result({row}), "result", "x");
 }
 
 TEST(PublishedRows, HaveATimeOrARate) {
@@ -308,7 +308,7 @@ TEST(PublishedRows, HaveATimeOrARate) {
   json measured_row = measured("p");
   measured_row["time_s"] = nullptr;
   measured_row["rates"] = {{"images_per_s", 905}};
-  EXPECT_FALSE(schema_errors(fixture::result({measured_row}), "result", "x").empty());
+  EXPECT_FALSE(find_schema_errors(fixture::result({measured_row}), "result", "x").empty());
 }
 
 TEST(Match, OnlyOkRowsHaveARatio) {
@@ -402,7 +402,7 @@ TEST(Match, EnvironmentsAreNotMixed) {
 TEST(Match, GivesAValidBaselineObject) {
   json row = timed(measured("p"), 0.1);
   row["baseline"] = fixture::match(made({timed(measured("p"), 0.2)}), row);
-  EXPECT_TRUE(schema_errors(fixture::result({row}), "result", "x").empty());
+  EXPECT_TRUE(find_schema_errors(fixture::result({row}), "result", "x").empty());
 }
 
 }  // namespace test_baseline

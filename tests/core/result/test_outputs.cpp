@@ -54,7 +54,7 @@ TEST_F(Outputs, AResultInAnInputFolderIsRefused) {
 }
 
 TEST_F(Outputs, AShippedBaselineThatIsReadIsRefused) {
-  const std::string name = baseline_names().front();
+  const std::string name = list_baseline_names().front();
   refused(baseline_file(name), {name});
 }
 

@@ -156,7 +156,7 @@ TEST(Row, FewSamplesHaveNoIntervalButAReason) {
   EXPECT_TRUE(row["time_s"]["ci95"].is_null());
   EXPECT_EQ(row["time_s"]["ci95_reason"], "1 effective samples, a 95 % interval needs 6");
   row["time_s"]["ci95_reason"] = nullptr;
-  EXPECT_FALSE(schema_errors(fixture::result({row}), "result", "x.json").empty());
+  EXPECT_FALSE(find_schema_errors(fixture::result({row}), "result", "x.json").empty());
 }
 
 TEST(Row, AnIncorrectRowHasItsErrorsButNoTime) {
@@ -223,10 +223,10 @@ TEST(Result, RoundTripAndFolder) {
 }
 
 TEST(Result, ARunAlwaysHasAnId) {
-  const json object = make_result(make_header("", "", "assay-conv", 1, utc_now()));
+  const json object = make_result(make_header("", "", "assay-conv", 1, format_utc_now()));
   EXPECT_FALSE(object["run"]["id"].get<std::string>().empty());
   EXPECT_TRUE(object["run"]["suite"].is_null());
-  EXPECT_TRUE(schema_errors(object, "result", "x").empty());
+  EXPECT_TRUE(find_schema_errors(object, "result", "x").empty());
 }
 
 /// read_result's message for a document that was spoilt.
@@ -432,7 +432,8 @@ TEST(ExitCodes, TheGravestRowDecides) {
 }
 
 TEST(Now, IsRfc3339InUtc) {
-  EXPECT_TRUE(RE2::FullMatch(utc_now(), R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)")) << utc_now();
+  EXPECT_TRUE(RE2::FullMatch(format_utc_now(), R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"))
+      << format_utc_now();
 }
 
 }  // namespace test_result

@@ -86,7 +86,7 @@ TEST(RunHeader, APublishedRunHasNoCommand) {
 }
 
 TEST(RunHeader, ScaleAndAllocatorCountForAResume) {
-  const json counting = settings_that_count(full_header());
+  const json counting = list_counting_settings(full_header());
   EXPECT_EQ(counting.at("scale"), "1/16");
   EXPECT_EQ(counting.at("allocator"), "jemalloc");
   EXPECT_FALSE(counting.contains("filter")) << "fewer cases are part of the same run";

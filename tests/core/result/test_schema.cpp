@@ -117,13 +117,13 @@ class ResultFault : public testing::TestWithParam<Fault> {};
 
 TEST_P(ResultFault, IsNamed) {
   json document = fixture::result({fixture::row(fixture::good_outcome())});
-  ASSERT_TRUE(schema_errors(document, "result", "r.json").empty());
+  ASSERT_TRUE(find_schema_errors(document, "result", "r.json").empty());
   const json::json_pointer place(GetParam().pointer);
   if (GetParam().value.is_discarded())
     document.at(place.parent_pointer()).erase(place.back());
   else
     document[place] = GetParam().value;
-  const std::vector<std::string> errors = schema_errors(document, "result", "r.json");
+  const std::vector<std::string> errors = find_schema_errors(document, "result", "r.json");
   ASSERT_FALSE(errors.empty());
   std::string all;
   for (const std::string& error : errors) all += error + "\n";
@@ -221,24 +221,24 @@ TEST(ResultSchema, AWrongNumberCannotBeARow) {
   outcome.status = "incorrect";
   outcome.reason = "dst[0] is wrong.";
   json document = fixture::result({fixture::row(outcome)});
-  ASSERT_TRUE(schema_errors(document, "result", "r.json").empty());
+  ASSERT_TRUE(find_schema_errors(document, "result", "r.json").empty());
   const json ok = fixture::row(fixture::good_outcome());
   for (const char* part : {"time_s", "samples_s", "rates"}) {
     json spoilt = document;
     spoilt["rows"][0][part] = ok[part];
-    const auto errors = schema_errors(spoilt, "result", "r.json");
+    const auto errors = find_schema_errors(spoilt, "result", "r.json");
     ASSERT_EQ(errors.size(), 1u) << part;
     EXPECT_SAYS(errors[0], std::string("at /rows/0/") + part);
     EXPECT_SAYS(errors[0], "A wrong or unverified number is never reported as a result");
   }
   document["rows"][0]["reason"] = nullptr;
-  EXPECT_SAYS(schema_errors(document, "result", "r.json").at(0),
+  EXPECT_SAYS(find_schema_errors(document, "result", "r.json").at(0),
               "at /rows/0/reason: found null, expected a text");
   document["rows"][0]["reason"] = "";
-  EXPECT_FALSE(schema_errors(document, "result", "r.json").empty());
+  EXPECT_FALSE(find_schema_errors(document, "result", "r.json").empty());
   document["rows"][0]["reason"] = "x";
   document["rows"][0]["verification"] = nullptr;
-  EXPECT_FALSE(schema_errors(document, "result", "r.json").empty());
+  EXPECT_FALSE(find_schema_errors(document, "result", "r.json").empty());
 }
 
 TEST(ResultSchema, EveryFieldOfARowIsChecked) {
@@ -247,7 +247,7 @@ TEST(ResultSchema, EveryFieldOfARowIsChecked) {
   for (const auto& [key, value] : row.items()) {
     json document = fixture::result({row});
     document["rows"][0][key] = value.is_object() ? json(7) : json::object({{"x", json::object()}});
-    const auto errors = schema_errors(document, "result", "r.json");
+    const auto errors = find_schema_errors(document, "result", "r.json");
     std::string all;
     for (const std::string& error : errors) all += error + "\n";
     EXPECT_SAYS(all, "at /rows/0/" + key);
@@ -279,11 +279,11 @@ TEST(SuiteSchema, GoodAndBad) {
                         {"direction", "forward"},
                         {"required", true}}}},
                      {"timing", {{"max_time", 0.5}, {"precision_target", 0.02}}}};
-  EXPECT_TRUE(schema_errors(good, "suite", "s.json").empty());
+  EXPECT_TRUE(find_schema_errors(good, "suite", "s.json").empty());
   const auto first = [&](const char* pointer, const json& value) {
     json bad = good;
     bad[json::json_pointer(pointer)] = value;
-    const auto errors = schema_errors(bad, "suite", "s.json");
+    const auto errors = find_schema_errors(bad, "suite", "s.json");
     return errors.empty() ? "accepted" : errors[0];
   };
   EXPECT_SAYS(first("/cases", json::array()),
@@ -301,7 +301,7 @@ TEST(SuiteSchema, GoodAndBad) {
 }
 
 TEST(Schema, AnUnknownSchemaIsAnError) {
-  EXPECT_THROW(schema_errors({}, "no-such", "x"), InputError);
+  EXPECT_THROW(find_schema_errors({}, "no-such", "x"), InputError);
 }
 
 }  // namespace test_schema

@@ -90,7 +90,7 @@ double scale_of(const std::string& unit) {
 }
 
 TEST(ShippedBaselines, AreValidCitedAndCanonical) {
-  const std::vector<std::string> names = baseline_names();
+  const std::vector<std::string> names = list_baseline_names();
   EXPECT_EQ(names.size(), 25u);
   std::map<std::string, std::size_t> rows;
   for (const std::string& name : names) {
@@ -161,7 +161,7 @@ TEST(ShippedBaselines, HoldTheRecurrentNetworksOfDeepBench) {
       {"deepbench-vega-fe", {{"forward_training", 53}, {"bwd_data", 53}}}};
   std::map<std::string, std::map<std::string, std::size_t>> found;
   std::size_t of_inference = 0, of_one_column = 0;
-  for (const std::string& name : baseline_names()) {
+  for (const std::string& name : list_baseline_names()) {
     if (!name.starts_with("deepbench-")) continue;
     const Baseline sheet = Baseline::load(name);
     for (const json row : sheet.rows()) {
@@ -200,7 +200,7 @@ TEST(ShippedBaselines, DeepBenchRowsSayWhatTheirRateIs) {
                                                      {"deepbench-p100", 156},
                                                      {"deepbench-mi25", 78},
                                                      {"deepbench-vega-fe", 78}};
-  for (const std::string& name : baseline_names()) {
+  for (const std::string& name : list_baseline_names()) {
     if (!name.starts_with("deepbench-")) continue;
     std::size_t said = 0;
     const Baseline sheet = Baseline::load(name);

@@ -43,7 +43,7 @@ TEST(ConvOnRanks, TakeWhatAllOfThemHave) {
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   Result<Backend*> opened = plugins.open("cuda");
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) GTEST_SKIP() << refusal->reason;
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const ConvProblem problem(parse_conv("mb1ic4ih5oc4oh5kh3ph1"), ConvDirection::forward,
                             Precision::fp32);
   struct Trial {

@@ -31,8 +31,8 @@ std::string fault_of(const ConvNormProblem& problem) {
   auto made = std::get<Backend*>(opened)->make(problem, options, kernel_test::alone());
   if (const auto* const why = std::get_if<Unsupported>(&made)) return why->reason;
   const auto workload =
-      operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)), device,
-                         conv_norm_oracle(problem), 0, OperationSetup{});
+      make_operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)),
+                              device, make_conv_norm_oracle(problem), 0, OperationSetup{});
   const Verification found = workload->verify_before();
   return found.passed ? "" : "wrong: " + found.reason;
 }
@@ -47,7 +47,7 @@ TEST(ConvNorm, IsRightInEveryFusionAndPrecision) {
           EXPECT_FALSE(fault_of(problem).starts_with("wrong: ")) << problem.canonical();
           continue;
         }
-        EXPECT_TRUE(kernel_test::verify(problem, conv_norm_oracle(problem), "cuda", 1))
+        EXPECT_TRUE(kernel_test::verify(problem, make_conv_norm_oracle(problem), "cuda", 1))
             << problem.canonical() << " " << name(precision);
       }
 }

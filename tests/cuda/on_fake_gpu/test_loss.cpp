@@ -16,7 +16,7 @@ TEST(LossOnGpu, HasEveryPassAndPrecision) {
              {std::pair{1, 2}, std::pair{16, 1000}, std::pair{7, 3}, std::pair{5, 32},
               std::pair{9, 33}, std::pair{700, 10}}) {
           const LossProblem problem({samples, classes, smoothing, classes != 33}, pass, precision);
-          EXPECT_TRUE(kernel_test::verify(problem, loss_oracle(problem), "cuda", 1))
+          EXPECT_TRUE(kernel_test::verify(problem, make_loss_oracle(problem), "cuda", 1))
               << problem.canonical();
         }
 }

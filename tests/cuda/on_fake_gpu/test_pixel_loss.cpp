@@ -16,7 +16,7 @@ TEST(PixelLossOnGpu, HasEveryPassAndPrecision) {
            {PixelLossShape{1, 2, 1, 1}, PixelLossShape{2, 3, 48, 72}, PixelLossShape{2, 3, 4, 6},
             PixelLossShape{2, 3, 5, 7}, PixelLossShape{3, 20, 5, 7}}) {
         const PixelLossProblem problem(shape, pass, precision);
-        EXPECT_TRUE(kernel_test::verify(problem, pixel_loss_oracle(problem), "cuda", 1))
+        EXPECT_TRUE(kernel_test::verify(problem, make_pixel_loss_oracle(problem), "cuda", 1))
             << problem.canonical();
       }
 }

@@ -34,8 +34,8 @@ TEST(Prover, JudgesNormsAsTheHost) {
           const NormProblem problem(parse_norm("mb3ic5ih7iw9"),
                                     parse_name<NormDirection>(direction),
                                     parse_name<NormFusion>(fusion), precision);
-          expect_same_verdicts(norm_oracle(problem), problem.tensors(), nhwc);
-          expect_same_verdicts(norm_oracle(problem), problem.tensors(), nhwc, true);
+          expect_same_verdicts(make_norm_oracle(problem), problem.tensors(), nhwc);
+          expect_same_verdicts(make_norm_oracle(problem), problem.tensors(), nhwc, true);
           ASSERT_FALSE(HasFailure()) << direction << fusion << name(precision) << nhwc;
         }
 }
@@ -49,7 +49,7 @@ TEST(Prover, JudgesPoolsAsTheHost) {
           for (const bool nhwc : {false, true}) {
             const PoolProblem problem(parse_pool(shape), parse_name<PoolDirection>(direction),
                                       parse_name<PoolMode>(mode), precision);
-            expect_same_verdicts(pool_oracle(problem), problem.tensors(), nhwc);
+            expect_same_verdicts(make_pool_oracle(problem), problem.tensors(), nhwc);
             ASSERT_FALSE(HasFailure()) << direction << mode << shape << name(precision) << nhwc;
           }
 }
@@ -61,7 +61,7 @@ TEST(Prover, JudgesResizingAsTheHost) {
         for (const char* shape : {"mb2ic3ih5iw6oh10ow12", "mb1ic2ih7iw4oh3ow9", "mb1ic5ih1oh6"})
           for (const bool nhwc : {false, true}) {
             const ResizeProblem problem(parse_resize(shape), direction, coordinates, precision);
-            expect_same_verdicts(resize_oracle(problem), problem.tensors(), nhwc);
+            expect_same_verdicts(make_resize_oracle(problem), problem.tensors(), nhwc);
             ASSERT_FALSE(HasFailure()) << name(direction) << shape << name(precision) << nhwc;
           }
 }
@@ -70,7 +70,7 @@ TEST(Prover, JudgesSumsAsTheHost) {
   for (const Precision precision : precisions) {
     const SumProblem problem(1000003 / 64, precision, false);
     for (const bool stored : {false, true})
-      expect_same_verdicts(sum_oracle(problem), problem.tensors(), false, stored);
+      expect_same_verdicts(make_sum_oracle(problem), problem.tensors(), false, stored);
     ASSERT_FALSE(HasFailure()) << name(precision);
   }
 }
@@ -82,7 +82,7 @@ TEST(Prover, JudgesConcatenationsAsTheHost) {
            {"mb3ca5cb3ih7iw9", "mb1ca1cb2cc4ih30", "mb2ca8cb7cc6cd5ce4cf3cg2ch16ih9"})
         for (const bool nhwc : {false, true}) {
           const ConcatProblem problem(parse_concat(shape), direction, precision);
-          expect_same_verdicts(concat_oracle(problem), problem.tensors(), nhwc, nhwc);
+          expect_same_verdicts(make_concat_oracle(problem), problem.tensors(), nhwc, nhwc);
           ASSERT_FALSE(HasFailure()) << name(direction) << shape << name(precision) << nhwc;
         }
 }
@@ -99,7 +99,7 @@ TEST(Prover, JudgesConversionsAsTheHost) {
 /// There and back: the destinations have different sources.
 TEST(Prover, JudgesCopiesAsTheHost) {
   const CopyProblem problem({80008, "pinned", "gpu0", true}, {});
-  expect_same_verdicts(copy_oracle(problem), problem.tensors(), false);
+  expect_same_verdicts(make_copy_oracle(problem), problem.tensors(), false);
 }
 
 TEST(Prover, JudgesActivationsAsTheHost) {
@@ -111,7 +111,7 @@ TEST(Prover, JudgesActivationsAsTheHost) {
               parse_activation("mb3ic5ih7iw9"), parse_name<ActivationDirection>(direction),
               parse_name<ActivationFunction>(function), bias, precision);
           if (why_not_precision(problem)) continue;
-          expect_same_verdicts(activation_oracle(problem), problem.tensors(), bias);
+          expect_same_verdicts(make_activation_oracle(problem), problem.tensors(), bias);
           ASSERT_FALSE(HasFailure()) << direction << function << name(precision) << bias;
         }
 }
@@ -122,7 +122,7 @@ TEST(Prover, JudgesDropoutsAsTheHost) {
       for (const bool nhwc : {false, true}) {
         const DropoutProblem problem(parse_dropout("mb3ic5ih7iw9p0.3k6000000000"), direction,
                                      precision);
-        expect_same_verdicts(dropout_oracle(problem), problem.tensors(), nhwc);
+        expect_same_verdicts(make_dropout_oracle(problem), problem.tensors(), nhwc);
         ASSERT_FALSE(HasFailure()) << name(direction) << name(precision) << nhwc;
       }
 }
@@ -138,7 +138,7 @@ UpdateProblem update_of(const std::string& rule, Precision precision) {
 
 TEST(Prover, LeavesFormulasOfTooManyInputsToTheHost) {
   const SumProblem problem(5001, Precision::fp32, false);
-  const Trial trial(sum_oracle(problem), problem.tensors(), false);
+  const Trial trial(make_sum_oracle(problem), problem.tensors(), false);
   const TensorSpec& spec = trial.specs[2];
   auto formula = trial.oracle->formula(spec, *trial.inputs, Execution{}, false);
   const std::vector<std::int64_t> some{0, 17};
@@ -156,7 +156,7 @@ TEST(Prover, IsNotBelievedWhereItsSumsDifferFromTheHosts) {
   for (const char* item : {"SquareSums", "StaleSums"}) {
     const LostThreads lost(item);
     const UpdateProblem problem = update_of("sgd", Precision::fp32);
-    const Trial trial(update_oracle(problem), problem.tensors(), false);
+    const Trial trial(make_update_oracle(problem), problem.tensors(), false);
     try {
       trial.oracle->formula(trial.specs[3], *trial.inputs, Execution{}, false);
       FAIL() << item;
@@ -179,11 +179,11 @@ TEST(Prover, IsBelievedOfTheSumsAloneThatItHasShown) {
   const auto norm = [&](const char* shape, bool stored) {
     const NormProblem problem(parse_norm(shape), NormDirection::forward_training, NormFusion::none,
                               Precision::fp32);
-    sum(norm_oracle(problem), problem.tensors(), stored);
+    sum(make_norm_oracle(problem), problem.tensors(), stored);
   };
   const auto update = [&](Precision precision, bool stored) {
     const UpdateProblem problem = update_of("sgd", precision);
-    sum(update_oracle(problem), problem.tensors(), stored);
+    sum(make_update_oracle(problem), problem.tensors(), stored);
   };
   norm("mb2ic3ih5iw4", false);
   update(Precision::fp32, false);
@@ -202,7 +202,7 @@ TEST(Prover, JudgesUpdatesAsTheHost) {
       for (const bool stored : {false, true}) {
         if (stored && precision != Precision::fp32 && precision != Precision::fp16) continue;
         const UpdateProblem problem = update_of(rule, precision);
-        expect_same_verdicts(update_oracle(problem), problem.tensors(), false, stored);
+        expect_same_verdicts(make_update_oracle(problem), problem.tensors(), false, stored);
         ASSERT_FALSE(HasFailure()) << rule << name(precision) << stored;
       }
 }
@@ -211,8 +211,8 @@ TEST(Prover, ComparesAllOfStreamsAsTheHost) {
   for (const char* kernel : {"copy", "scale", "add", "triad"})
     for (const Precision precision : {Precision::fp64, Precision::fp32}) {
       const StreamProblem problem(parse_stream(kernel + std::string("_n70000")), precision, 1);
-      EXPECT_FALSE(stream_oracle(problem)->whole(problem.tensors().back()));
-      expect_same_verdicts(stream_oracle(problem), problem.tensors(), false);
+      EXPECT_FALSE(make_stream_oracle(problem)->whole(problem.tensors().back()));
+      expect_same_verdicts(make_stream_oracle(problem), problem.tensors(), false);
       ASSERT_FALSE(HasFailure()) << kernel << name(precision);
     }
 }
@@ -222,7 +222,7 @@ TEST(Prover, IsBelievedOfTheShapesAloneThatItHasShown) {
   ONLY_ON_THE_FAKE_GPU();
   const auto check = [](std::int64_t n, std::uint64_t seed) {
     const StreamProblem problem(parse_stream(fmt::format("copy_n{}", n)), Precision::fp64, 1);
-    const Trial trial(stream_oracle(problem), problem.tensors(), false, false, seed);
+    const Trial trial(make_stream_oracle(problem), problem.tensors(), false, false, seed);
     const TensorSpec& spec = trial.specs.back();
     const auto tensor = trial.output(spec, -1, 0);
     return check_output(gpu(), *tensor, trial.expectation(spec, true)).failure;
@@ -243,7 +243,7 @@ TEST(Prover, LeavesInputsOfNetworksOnTheGpu) {
   for (const std::uint64_t seed : {1, 2}) {
     const std::size_t before = crossed();
     for (const Problem* const problem : std::initializer_list<const Problem*>{&norm, &update}) {
-      const Trial trial(problem == &norm ? norm_oracle(norm) : update_oracle(update),
+      const Trial trial(problem == &norm ? make_norm_oracle(norm) : make_update_oracle(update),
                         problem == &norm ? norm.tensors() : update.tensors(), false, true, seed);
       for (const TensorSpec& spec : trial.specs) {
         const Expectation there = trial.expectation(spec, true);
@@ -253,7 +253,7 @@ TEST(Prover, LeavesInputsOfNetworksOnTheGpu) {
         EXPECT_NE(check_output(gpu(), *tensor, there).failure, "");
       }
     }
-    const Trial trial(conv_oracle(conv), conv.tensors(), true, true, seed);
+    const Trial trial(make_conv_oracle(conv), conv.tensors(), true, true, seed);
     const std::vector<std::int64_t> some{0, 17};
     std::vector<Expected> expected(2);
     trial.oracle->expect(trial.specs[2], *trial.inputs, Execution{}, false, some, expected);
@@ -267,7 +267,7 @@ TEST(Prover, LeavesToTheHostWhatItHasNoRoomFor) {
   ONLY_ON_THE_FAKE_GPU();
   const UpdateProblem problem = update_of("lamb", Precision::fp32);
   for (const bool stored : {false, true}) {
-    const Trial trial(update_oracle(problem), problem.tensors(), false, stored);
+    const Trial trial(make_update_oracle(problem), problem.tensors(), false, stored);
     const TensorSpec& spec = trial.specs[3];
     const auto tensor = gpu().allocate(spec);
     gpu().fill(*tensor, 0);
@@ -287,7 +287,7 @@ TEST(Prover, ComparesOnTheHostWhereTheGpuOverlooksFaults) {
   for (const char* faulty : {"CompareLane", "JoinComparisons"})
     for (const double fault : {0.0, 3.0}) {
       const SumProblem problem(++elements, Precision::fp32, false);  // not compared before
-      const Trial trial(sum_oracle(problem), problem.tensors(), false);
+      const Trial trial(make_sum_oracle(problem), problem.tensors(), false);
       const TensorSpec& spec = trial.specs[2];
       const auto tensor = trial.output(spec, elements / 3, fault);
       const OutputCheck here = check_output(gpu(), *tensor, trial.expectation(spec, false));
@@ -303,7 +303,7 @@ TEST(Prover, ComparesOnTheHostWhereTheGpuOverlooksFaults) {
 /// A GPU whose arithmetic is wrong is not believed.
 TEST(Prover, IsNotBelievedWhereItDiffersFromTheHost) {
   const SumProblem problem(5000, Precision::fp32, false);
-  const Trial trial(sum_oracle(problem), problem.tensors(), false);
+  const Trial trial(make_sum_oracle(problem), problem.tensors(), false);
   const TensorSpec& spec = trial.specs[2];
   const auto tensor = trial.output(spec, -1, 0);
   Expectation there = trial.expectation(spec, true);

@@ -23,9 +23,9 @@ TEST(Prover, AddsObservationsAsTheHost) {
     for (const Precision precision : {Precision::fp64, Precision::fp32})
       for (const bool stored : {false, true}) {
         const LinalgProblem problem(parse_linalg(shape), precision);
-        const Trial trial(linalg_oracle(problem), problem.tensors(), false, stored);
+        const Trial trial(make_linalg_oracle(problem), problem.tensors(), false, stored);
         const std::size_t before = crossed();
-        expect_same_values(trial, *linalg_oracle(problem), linalg_test::honest(precision));
+        expect_same_values(trial, *make_linalg_oracle(problem), linalg_test::honest(precision));
         ASSERT_FALSE(HasFailure()) << shape << name(precision) << stored;
         if (!stored && fake_gpu::counter != nullptr) {
           EXPECT_GT(crossed(), before) << "the GPU was not asked";
@@ -38,11 +38,11 @@ TEST(Prover, AddsIntegersOfObservationsExactly) {
     for (const Precision precision : {Precision::fp64, Precision::fp32}) {
       const LinalgProblem problem(parse_linalg(shape), precision);
       const Execution execution = linalg_test::honest(precision);
-      const int magnitude = linalg_oracle(problem)->exact_magnitude(execution);
+      const int magnitude = make_linalg_oracle(problem)->exact_magnitude(execution);
       if (magnitude == 0) continue;  // of hinge_hessian
-      const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+      const Trial trial(make_linalg_oracle(problem), problem.tensors(), false);
       *trial.inputs = linalg_test::data(problem, Values::Kind::integer, magnitude, 3);
-      expect_same_values(trial, *linalg_oracle(problem), execution, true);
+      expect_same_values(trial, *make_linalg_oracle(problem), execution, true);
       ASSERT_FALSE(HasFailure()) << shape << name(precision);
     }
 }
@@ -51,8 +51,8 @@ TEST(Prover, AddsIntegersOfObservationsExactly) {
 TEST(Prover, DoubtsLabelsAsTheHost) {
   const LinalgProblem problem(parse_linalg("kmeans_assign:n60000d2k5"), Precision::fp32);
   const Execution execution = linalg_test::honest(Precision::fp32);
-  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
-  expect_same_values(trial, *linalg_oracle(problem), execution);
+  const Trial trial(make_linalg_oracle(problem), problem.tensors(), false);
+  expect_same_values(trial, *make_linalg_oracle(problem), execution);
   const TensorSpec& labels = trial.specs[2];
   std::vector<Expected> expected(static_cast<std::size_t>(labels.elements()));
   expect_block(*trial.oracle, labels, *trial.inputs, execution, false, 0, expected);
@@ -72,14 +72,14 @@ TEST(Prover, WeighsAllSumsOfObservationsAsTheHost) {
   for (const char* shape : {"syrk:n713d9", "moments:n1113d7", "hinge_hessian:n613d8"})
     for (const auto kind : {Values::Kind::mantissa, Values::Kind::integer}) {
       const LinalgProblem problem(parse_linalg(shape), Precision::fp64);
-      const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+      const Trial trial(make_linalg_oracle(problem), problem.tensors(), false);
       *trial.inputs = linalg_test::data(problem, kind, 4, 5);
       const std::size_t before = crossed();
       for (const TensorSpec& spec : problem.tensors()) {
         if (!is_output(spec)) continue;
         const ChecksumWeights weights(spec.dims, 7);
         expect_equal(*trial.oracle->checksum(spec, *trial.inputs, weights),
-                     *linalg_oracle(problem)->checksum(spec, *trial.inputs, weights),
+                     *make_linalg_oracle(problem)->checksum(spec, *trial.inputs, weights),
                      kind == Values::Kind::integer);
       }
       if (fake_gpu::counter != nullptr) {
@@ -91,11 +91,11 @@ TEST(Prover, WeighsAllSumsOfObservationsAsTheHost) {
 /// A right factor errs by roundings alone, which show little: the outputs here are wrong.
 TEST(Prover, FindsTheErrorOfAFactorAsTheHost) {
   const LinalgProblem problem(parse_linalg("qr:n913d6"), Precision::fp64);
-  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  const Trial trial(make_linalg_oracle(problem), problem.tensors(), false);
   const Outputs outputs{{"r", std::vector<double>(36, 2)}};
   const std::size_t before = crossed();
   const auto there = trial.oracle->relations(*trial.inputs, outputs, Execution{}, 9),
-             here = linalg_oracle(problem)->relations(*trial.inputs, outputs, Execution{}, 9);
+             here = make_linalg_oracle(problem)->relations(*trial.inputs, outputs, Execution{}, 9);
   ASSERT_EQ(there.size(), here.size());
   for (std::size_t i = 0; i < here.size(); ++i) expect_equal(there[i].error, here[i].error, false);
   EXPECT_GT(here.back().error, 0.1);
@@ -134,13 +134,13 @@ constexpr std::int64_t rows_at_once = std::int64_t{1} << 18;
 TEST(Prover, WeighsObservationsInParts) {
   ONLY_ON_THE_FAKE_GPU();
   const LinalgProblem problem(parse_linalg("syrk:n262201d2"), Precision::fp64);
-  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  const Trial trial(make_linalg_oracle(problem), problem.tensors(), false);
   Watched watched;
   trial.oracle->use(watched);
   const TensorSpec& c = trial.specs.back();
   const ChecksumWeights weights(c.dims, 7);
   expect_equal(*trial.oracle->checksum(c, *trial.inputs, weights),
-               *linalg_oracle(problem)->checksum(c, *trial.inputs, weights), false);
+               *make_linalg_oracle(problem)->checksum(c, *trial.inputs, weights), false);
   std::vector<std::int64_t> firsts;
   for (const Watched::Asked& asked : watched.asked) firsts.push_back(asked.first);
   EXPECT_EQ(firsts, (std::vector<std::int64_t>{0, 0, rows_at_once, rows_at_once}));
@@ -149,12 +149,12 @@ TEST(Prover, WeighsObservationsInParts) {
 TEST(Prover, FindsTheErrorOfAFactorInParts) {
   ONLY_ON_THE_FAKE_GPU();
   const LinalgProblem problem(parse_linalg("qr:n262201d2"), Precision::fp64);
-  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  const Trial trial(make_linalg_oracle(problem), problem.tensors(), false);
   Watched watched;
   trial.oracle->use(watched);
   const Outputs outputs{{"r", std::vector<double>(4, 2)}};
   const auto there = trial.oracle->relations(*trial.inputs, outputs, Execution{}, 9),
-             here = linalg_oracle(problem)->relations(*trial.inputs, outputs, Execution{}, 9);
+             here = make_linalg_oracle(problem)->relations(*trial.inputs, outputs, Execution{}, 9);
   for (std::size_t i = 0; i < here.size(); ++i) expect_equal(there[i].error, here[i].error, false);
   ASSERT_FALSE(watched.asked.empty());
   for (const Watched::Asked& asked : watched.asked) {
@@ -167,7 +167,7 @@ TEST(Prover, FindsTheErrorOfAFactorInParts) {
 TEST(Prover, AddsTheSquaresOfAFactorOnce) {
   ONLY_ON_THE_FAKE_GPU();
   const LinalgProblem problem(parse_linalg("qr:n915d6"), Precision::fp64);
-  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  const Trial trial(make_linalg_oracle(problem), problem.tensors(), false);
   Watched watched;
   trial.oracle->use(watched);
   const Outputs outputs{{"r", std::vector<double>(36, 2)}};
@@ -180,7 +180,7 @@ TEST(Prover, AddsTheSquaresOfAFactorOnce) {
 TEST(Prover, IsNotBelievedOfAFactorWhereItDiffersFromTheHost) {
   ONLY_ON_THE_FAKE_GPU();
   const LinalgProblem problem(parse_linalg("qr:n914d6"), Precision::fp64);
-  const Trial trial(linalg_oracle(problem), problem.tensors(), false);
+  const Trial trial(make_linalg_oracle(problem), problem.tensors(), false);
   const Outputs outputs{{"r", std::vector<double>(36, 2)}};
   const LostThreads lost("PartOfSum");
   EXPECT_THROW(trial.oracle->relations(*trial.inputs, outputs, Execution{}, 9), CaseError);
@@ -191,11 +191,11 @@ TEST(Prover, IsNotBelievedWhereItsSumsOfObservationsDifferFromTheHosts) {
   for (const char* shape : {"syrk:n701d9", "moments:n1101d7", "hinge_hessian:n601d8",
                             "kmeans_assign:n901d5k4", "hinge:n1301d6"}) {
     const LinalgProblem problem(parse_linalg(shape), Precision::fp32);
-    const Trial trial(linalg_oracle(problem), problem.tensors(), false, false, 91);
+    const Trial trial(make_linalg_oracle(problem), problem.tensors(), false, false, 91);
     const LostThreads lost("PartOfSum");
-    EXPECT_THROW(
-        expect_same_values(trial, *linalg_oracle(problem), linalg_test::honest(Precision::fp32)),
-        CaseError)
+    EXPECT_THROW(expect_same_values(trial, *make_linalg_oracle(problem),
+                                    linalg_test::honest(Precision::fp32)),
+                 CaseError)
         << shape;
   }
 }

@@ -13,9 +13,11 @@ namespace test_prover_losses {
 
 using namespace prover_trial;
 
-std::unique_ptr<Oracle> oracle_of(const LossProblem& p) { return loss_oracle(p); }
-std::unique_ptr<Oracle> oracle_of(const PixelLossProblem& p) { return pixel_loss_oracle(p); }
-std::unique_ptr<Oracle> oracle_of(const SquaredErrorProblem& p) { return squared_error_oracle(p); }
+std::unique_ptr<Oracle> oracle_of(const LossProblem& p) { return make_loss_oracle(p); }
+std::unique_ptr<Oracle> oracle_of(const PixelLossProblem& p) { return make_pixel_loss_oracle(p); }
+std::unique_ptr<Oracle> oracle_of(const SquaredErrorProblem& p) {
+  return make_squared_error_oracle(p);
+}
 
 template <class P>
 void expect_same(const P& problem) {

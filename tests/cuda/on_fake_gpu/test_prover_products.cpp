@@ -12,8 +12,8 @@ namespace test_prover_products {
 
 using namespace prover_trial;
 
-std::unique_ptr<Oracle> oracle_of(const ConvProblem& problem) { return conv_oracle(problem); }
-std::unique_ptr<Oracle> oracle_of(const GemmProblem& problem) { return gemm_oracle(problem); }
+std::unique_ptr<Oracle> oracle_of(const ConvProblem& problem) { return make_conv_oracle(problem); }
+std::unique_ptr<Oracle> oracle_of(const GemmProblem& problem) { return make_gemm_oracle(problem); }
 
 /// The host expects the same of outputs of products with its own sums and with the GPU's.
 template <class P>
@@ -68,7 +68,7 @@ TEST(Prover, AddsProductsOfMatricesAsTheHost) {
 /// Their bounds know subnormal factors, which processors may read as 0.
 TEST(Prover, CountsSubnormalFactorsAsTheHost) {
   const GemmProblem problem(parse_gemm("m5n4k600"), Precision::fp32);
-  Trial trial(gemm_oracle(problem), problem.tensors(), false, true);
+  Trial trial(make_gemm_oracle(problem), problem.tensors(), false, true);
   // 200 products of 2^-110 each, and zeros.
   for (const std::size_t k : {0, 1}) {
     const auto tensor = gpu().allocate(trial.specs[k]);
@@ -84,7 +84,8 @@ TEST(Prover, CountsSubnormalFactorsAsTheHost) {
   const std::vector<std::int64_t> indices{0, 7, 19};
   std::vector<Expected> here(3), there(3);
   trial.oracle->expect(trial.specs[2], *trial.inputs, Execution{}, false, indices, there);
-  gemm_oracle(problem)->expect(trial.specs[2], *trial.inputs, Execution{}, false, indices, here);
+  make_gemm_oracle(problem)->expect(trial.specs[2], *trial.inputs, Execution{}, false, indices,
+                                    here);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(here[i].value, 200 * 0x1p-110);
     EXPECT_GT(here[i].max_bound, here[i].value);

@@ -89,7 +89,7 @@ TEST(RnnProducts, MakeTheSameRecurrences) {
       for (const RnnInput input : {RnnInput::linear, RnnInput::skip}) {
         const RnnProblem problem(parse_rnn(cell + shape), input, RnnDirection::bwd,
                                  Precision::fp16);
-        const Inputs inputs = rnn_test::make_inputs(problem, *rnn_oracle(problem), 3);
+        const Inputs inputs = rnn_test::make_inputs(problem, *make_rnn_oracle(problem), 3);
         const std::string what = problem.canonical() + " " + name(input);
         Products products;
         products.stored_sums = 2;

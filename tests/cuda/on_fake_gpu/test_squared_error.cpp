@@ -16,7 +16,7 @@ TEST(SquaredErrorOnGpu, HasEveryPassAndPrecision) {
            {SquaredErrorShape{1, 1}, SquaredErrorShape{7, 300}, SquaredErrorShape{3, 264},
             SquaredErrorShape{3, 261}, SquaredErrorShape{2, 40000}}) {
         const SquaredErrorProblem problem(shape, pass, precision);
-        EXPECT_TRUE(kernel_test::verify(problem, squared_error_oracle(problem), "cuda", 1))
+        EXPECT_TRUE(kernel_test::verify(problem, make_squared_error_oracle(problem), "cuda", 1))
             << problem.canonical();
       }
 }

@@ -19,7 +19,7 @@ TEST(SumOnGpu, IsExact) {
     for (const std::int64_t n : {1, 7, 8, 1024, 40013})
       for (const bool in_place : {false, true}) {
         const SumProblem problem(n, precision, in_place);
-        EXPECT_TRUE(kernel_test::verify(problem, sum_oracle(problem), "cuda", 1))
+        EXPECT_TRUE(kernel_test::verify(problem, make_sum_oracle(problem), "cuda", 1))
             << problem.canonical();
       }
 }
@@ -50,7 +50,7 @@ TEST(UpdateOnGpu, HasEveryRuleAndPrecision) {
           if (is_long && precision != Precision::fp32 && precision != Precision::fp16) continue;
           const UpdateProblem problem(
               {parse_name<UpdateRule>(rule), 0.9, 0.01, coefficient, tensors}, precision);
-          EXPECT_TRUE(kernel_test::verify(problem, update_oracle(problem), "cuda", 1))
+          EXPECT_TRUE(kernel_test::verify(problem, make_update_oracle(problem), "cuda", 1))
               << problem.canonical();
         }
 }
@@ -60,7 +60,7 @@ using Tensors = std::map<std::string, std::vector<double>>;
 /// The result of one run on these tensors.
 Tensors updated(const UpdateProblem& problem, Tensors tensors) {
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   Backend& backend = *std::get<Backend*>(plugins.open("cuda"));
   Device& device = *std::get<Device*>(backend.device(Options{}));
   const auto operation =

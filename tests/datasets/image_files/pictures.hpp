@@ -40,7 +40,7 @@ inline Bytes decoded(ImageDecoder& decoder, std::span<const std::uint8_t> encode
 }
 
 inline Bytes decoded(std::span<const std::uint8_t> encoded) {
-  const auto decoder = image_decoder();
+  const auto decoder = make_image_decoder();
   const ImageSize size = decoder->open(encoded);
   return decoded(*decoder, encoded, 1, {0, 0, size.width, size.height});
 }

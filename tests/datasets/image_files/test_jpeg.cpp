@@ -44,7 +44,7 @@ TEST(Jpeg, EveryKindOfColoursComesBack) {
 TEST(Jpeg, ABoxHasThePixelsOfTheWholeImage) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   std::mt19937 random(1);
-  const auto decoder = jpeg_decoder();
+  const auto decoder = make_jpeg_decoder();
   for (const JpegColours colours : {JpegColours::ycbcr, JpegColours::grey, JpegColours::ycck})
     for (const int quality : {80, 97})
       for (const bool progressive : {false, true})
@@ -76,7 +76,7 @@ TEST(Jpeg, AReducedImageIsTheMeanOfItsPixels) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   constexpr ImageSize even{128, 64};
   const Bytes pixels = smooth(even), encoded = encode_jpeg(pixels, even, 98);
-  const auto decoder = jpeg_decoder();
+  const auto decoder = make_jpeg_decoder();
   for (const int reduction : {2, 4, 8}) {
     const int width = even.width / reduction, height = even.height / reduction;
     const Bytes small = decoded(*decoder, encoded, reduction, {0, 0, width, height});
@@ -97,8 +97,8 @@ TEST(Jpeg, AReducedImageIsTheMeanOfItsPixels) {
 /// The loop that decoders are compared with must do their work: the same pixels, of any box.
 TEST(Jpeg, TheBareLoopHasThePixelsOfTheDecoder) {
   ASSAY_SKIP_WITHOUT_IMAGES();
-  const auto loop = bare_jpeg_loop();
-  const auto decoder = jpeg_decoder();
+  const auto loop = make_bare_jpeg_loop();
+  const auto decoder = make_jpeg_decoder();
   const auto pixels_of = [](const RgbView& view) {
     Bytes pixels;
     for (int y = 0; y < view.box.height; ++y)
@@ -124,7 +124,7 @@ TEST(Jpeg, TheBareLoopHasThePixelsOfTheDecoder) {
 
 TEST(Jpeg, TruncatedDataAreRefusedEvenBehindTheBox) {
   ASSAY_SKIP_WITHOUT_IMAGES();
-  const auto decoder = jpeg_decoder();
+  const auto decoder = make_jpeg_decoder();
   for (const bool progressive : {false, true}) {
     const Bytes encoded = encode_jpeg(picture(size), size, 90, JpegColours::ycbcr, progressive);
     for (std::size_t length = 0; length + 1 < encoded.size();
@@ -139,7 +139,7 @@ TEST(Jpeg, TruncatedDataAreRefusedEvenBehindTheBox) {
 
 TEST(Jpeg, DamagedDataAreRefused) {
   ASSAY_SKIP_WITHOUT_IMAGES();
-  const auto decoder = jpeg_decoder();
+  const auto decoder = make_jpeg_decoder();
   Bytes encoded = encode_jpeg(picture(size), size, 90);
   // An end that comes too early: the marker is there, the data before it are not.
   Bytes cut(encoded.begin(), encoded.begin() + static_cast<std::ptrdiff_t>(encoded.size() / 2));

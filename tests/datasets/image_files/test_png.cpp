@@ -19,7 +19,7 @@ TEST(Png, PixelsComeBack) {
 TEST(Png, ABoxHasThePixelsOfTheWholeImage) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Bytes pixels = picture(size);
-  const auto decoder = png_decoder();
+  const auto decoder = make_png_decoder();
   const Bytes part = decoded(*decoder, encode_png(pixels, size), 1, {5, 7, 3, 2});
   for (int y = 0; y < 2; ++y)
     for (int x = 0; x < 9; ++x)
@@ -106,7 +106,7 @@ TEST(Png, TransparentPixelsKeepTheirColours) {
 
 TEST(AnyImage, TheContentDecidesNotTheName) {
   ASSAY_SKIP_WITHOUT_IMAGES();
-  const auto decoder = image_decoder();
+  const auto decoder = make_image_decoder();
   EXPECT_EQ(decoder->open(encode_jpeg(picture(size), size, 90)), size);
   EXPECT_TRUE(decoder->reduces());
   EXPECT_EQ(decoder->open(encode_png(picture(size), size)), size);

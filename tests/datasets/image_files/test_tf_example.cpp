@@ -90,7 +90,7 @@ TEST(WhyNoImages, SaysHowToGetTheLibraries) {
   if (why_no_images().empty()) GTEST_SKIP() << "all libraries are there";
   EXPECT_NE(why_no_images().find("Configure"), std::string::npos);
   try {
-    jpeg_decoder();
+    make_jpeg_decoder();
     FAIL();
   } catch (const CaseError& error) {
     EXPECT_TRUE(std::string(error.what()).starts_with("unsupported: "));

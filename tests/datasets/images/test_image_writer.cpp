@@ -132,7 +132,7 @@ TEST(ImageWriter, FoldersComeBack) {
 TEST(ImageWriter, ATableBecomesImages) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;
-  const auto source = table_images("tests/models/data/digits.csv", 1500, 0, 16);
+  const auto source = make_table_images("tests/models/data/digits.csv", 1500, 0, 16);
   EXPECT_EQ(source->size(), 297);
   EXPECT_EQ(source->classes(), 10);
   const auto table = open_table("tests/models/data/digits.csv");
@@ -146,15 +146,16 @@ TEST(ImageWriter, ATableBecomesImages) {
                 std::lround(row.x[static_cast<std::size_t>(y / 2 * 8 + x / 2)] * 255 / 16));
 
   const std::string csv = folder.write("a.csv", "a,b,c,label\n1,2,3,0\n");
-  EXPECT_NE(message_of<InputError>([&] { table_images(csv); }).find("not a square image"),
+  EXPECT_NE(message_of<InputError>([&] { make_table_images(csv); }).find("not a square image"),
             std::string::npos);
   const std::string plain = folder.write("b.csv", "1,2,3,4\n");
-  EXPECT_NE(message_of<InputError>([&] { table_images(plain); }).find("no labels"),
+  EXPECT_NE(message_of<InputError>([&] { make_table_images(plain); }).find("no labels"),
             std::string::npos);
   const std::string half = folder.write("c.csv", "a,label\n1,0.5\n");
-  EXPECT_NE(message_of<InputError>([&] { table_images(half); }).find("0.5"), std::string::npos);
-  EXPECT_THROW(table_images("tests/models/data/digits.csv", 1797), InputError);
-  EXPECT_THROW(table_images("tests/models/data/digits.csv", 0, 0, 12), InputError);
+  EXPECT_NE(message_of<InputError>([&] { make_table_images(half); }).find("0.5"),
+            std::string::npos);
+  EXPECT_THROW(make_table_images("tests/models/data/digits.csv", 1797), InputError);
+  EXPECT_THROW(make_table_images("tests/models/data/digits.csv", 0, 0, 12), InputError);
 }
 
 TEST(ImageWriter, NothingIsOverwrittenOrLeft) {

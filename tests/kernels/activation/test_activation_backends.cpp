@@ -120,7 +120,7 @@ TEST(ActivationBackends, AreWithinTheirBoundsFarFromZero) {
                               {"bias", Values(std::vector<double>{0.0078125})},
                               {"diff_dst", Values(g)}};
           const auto outputs = run(problem, backend, inputs);
-          const auto oracle = activation_oracle(problem);
+          const auto oracle = make_activation_oracle(problem);
           for (const TensorSpec& spec : problem.tensors()) {
             if (spec.role != Role::output) continue;
             const std::vector<double>& found = outputs.at(spec.name);

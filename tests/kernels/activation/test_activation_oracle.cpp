@@ -123,7 +123,7 @@ Tensors compute(const ActivationProblem& problem, const Inputs& inputs, const Ro
 }
 
 int complaints(const ActivationProblem& problem, const Inputs& inputs, const Tensors& computed) {
-  return kernel_test::complaints(problem, *activation_oracle(problem), inputs, computed);
+  return kernel_test::complaints(problem, *make_activation_oracle(problem), inputs, computed);
 }
 
 std::vector<ActivationProblem> problems(const ActivationShape& shape, Precision precision) {
@@ -220,7 +220,7 @@ TEST(ActivationOracle, ByHand) {
     const TensorSpec output = problem.tensors().back();
     const std::int64_t first = 0;
     Expected expected;
-    activation_oracle(problem)->expect(output, inputs, {}, false, {&first, 1}, {&expected, 1});
+    make_activation_oracle(problem)->expect(output, inputs, {}, false, {&first, 1}, {&expected, 1});
     return expected.value;
   };
   constexpr auto forward = ActivationDirection::forward, backward = ActivationDirection::backward;

@@ -20,7 +20,7 @@ std::vector<double> expected(const ConcatProblem& problem, const std::string& ou
   std::vector<std::int64_t> indices;
   for (std::int64_t i = 0; i < spec.elements(); i += step) indices.push_back(i);
   std::vector<Expected> all(indices.size());
-  concat_oracle(problem)->expect(spec, inputs, {}, false, indices, all);
+  make_concat_oracle(problem)->expect(spec, inputs, {}, false, indices, all);
   std::vector<double> values;
   for (const Expected& element : all) {
     EXPECT_EQ(element.max_bound, 0);

@@ -89,7 +89,7 @@ class Bench {
   Backend* backend_ = nullptr;
   std::string reason_;
   Options options_;
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
   std::unique_ptr<Operation> operation_;
   std::vector<std::unique_ptr<Tensor>> tensors_;
 };
@@ -105,7 +105,7 @@ inline bool has(ConvDirection direction, Precision precision) {
 inline void verify(Bench& bench, const ConvProblem& problem, std::uint64_t seed) {
   const Execution execution = bench.operation().execution();
   const TensorSpec output = problem.tensors()[2];
-  const auto oracle = conv_oracle(problem);
+  const auto oracle = make_conv_oracle(problem);
   const auto indices = oracle->sample(output, 5e5, seed);
   const auto at = [](const std::vector<double>& values, std::int64_t index) {
     return values[static_cast<std::size_t>(index)];

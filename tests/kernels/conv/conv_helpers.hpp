@@ -130,7 +130,7 @@ inline std::vector<Expected> expect(const ConvProblem& problem, const Inputs& in
                                     const Execution& execution, bool exact,
                                     const std::vector<std::int64_t>& indices) {
   std::vector<Expected> out(indices.size());
-  conv_oracle(problem)->expect(problem.tensors()[2], inputs, execution, exact, indices, out);
+  make_conv_oracle(problem)->expect(problem.tensors()[2], inputs, execution, exact, indices, out);
   return out;
 }
 

@@ -285,7 +285,7 @@ TEST(ConvBounds, LibrariesMayRoundEveryStageOfWinogradTo16Bits) {
 
 TEST(ConvBounds, ErrorsOfWinogradGrowWithItsTile) {
   const auto largest = [](int outputs, int taps) {
-    return std::ranges::max(convolution::winograd_amplifications(outputs, taps));
+    return std::ranges::max(convolution::compute_winograd_amplifications(outputs, taps));
   };
   EXPECT_GT(largest(6, 3), largest(4, 3));
   EXPECT_GT(largest(4, 3), largest(2, 3));

@@ -9,7 +9,7 @@ namespace assay {
 namespace test_conv_directions {
 
 double flops(const char* shape, ConvDirection direction, int tile) {
-  return winograd_flops(ConvProblem(parse_conv(shape), direction, Precision::fp32), tile);
+  return count_winograd_flops(ConvProblem(parse_conv(shape), direction, Precision::fp32), tile);
 }
 
 TEST(WinogradFlops, CountedByHand) {
@@ -36,8 +36,8 @@ TEST(WinogradFlops, RectanglesGroupsAndPartialTiles) {
 TEST(WinogradFlops, LessThanTheDirectSum) {
   const ConvProblem problem(parse_conv("mb1ic64ih56oc64kh3ph1"), ConvDirection::forward,
                             Precision::fp32);
-  EXPECT_EQ(problem.flops() / winograd_flops(problem, 4), 4.0);        // 16 * 9 / 36
-  EXPECT_EQ(problem.flops() / winograd_flops(problem, 2), 36.0 / 16);  // 4 * 9 / 16
+  EXPECT_EQ(problem.flops() / count_winograd_flops(problem, 4), 4.0);        // 16 * 9 / 36
+  EXPECT_EQ(problem.flops() / count_winograd_flops(problem, 2), 36.0 / 16);  // 4 * 9 / 16
 }
 
 TEST(WinogradFlops, UnknownIsZero) {

@@ -51,7 +51,7 @@ class ConvOperation : public testing::Test {
 
   Plugins plugins_{{std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"}};
   Options options_;
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
   Backend* backend_ = nullptr;
   Device* device_ = nullptr;
   std::string refusal_;
@@ -70,7 +70,8 @@ TEST_F(ConvOperation, TheReferencesScratchIsCountedAndNotTakenBeforehand) {
   EXPECT_GE(static_cast<double>(scratch.bytes), 3 * 2 * 4e12 * sizeof(double));
   EXPECT_EQ(operation->execution().workspace_bytes, scratch.bytes);
   const std::string reason = told([&] {
-    operation_workload(problem, std::move(operation), *device_, conv_oracle(problem), 0, {});
+    make_operation_workload(problem, std::move(operation), *device_, make_conv_oracle(problem), 0,
+                            {});
   });
   EXPECT_NE(reason.find("needs "), std::string::npos) << reason;
   EXPECT_NE(reason.find("are available"), std::string::npos) << reason;
@@ -137,7 +138,7 @@ TEST_F(ConvOperation, WinogradsOperationsAreCountedOrUnknown) {
     ++made;
     const Execution execution = operation->execution();
     EXPECT_EQ(execution.algorithmic_flops,
-              execution.tile ? winograd_flops(problem, *execution.tile) : 0)
+              execution.tile ? count_winograd_flops(problem, *execution.tile) : 0)
         << execution.implementation;
     EXPECT_LT(execution.algorithmic_flops, problem.flops());
   }

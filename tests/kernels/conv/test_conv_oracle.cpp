@@ -47,7 +47,7 @@ TEST(ConvOracle, IntegersAreExactAndTheChecksumIsTheirSum) {
         if (precision == Precision::int8 && direction != ConvDirection::forward) continue;
         const ConvProblem problem(shape, direction, precision);
         const TensorSpec output = problem.tensors()[2];
-        const auto oracle = conv_oracle(problem);
+        const auto oracle = make_conv_oracle(problem);
         const int magnitude = oracle->exact_magnitude(honest(precision));
         ASSERT_GE(magnitude, 1);
         const Inputs inputs =
@@ -98,7 +98,7 @@ TEST(ConvOracle, OneWrongIndexChangesResultsAndChecksum) {
       wrong += scaled * b[static_cast<std::size_t>(weights / shape.kw * shape.kw + shape.kw - 1 -
                                                    weights % shape.kw)];
     });
-    ASSERT_EQ(conv_oracle(problem)->checksum(specs[2], inputs, factors), right);
+    ASSERT_EQ(make_conv_oracle(problem)->checksum(specs[2], inputs, factors), right);
     ++checked;
     different += wrong != right;
   }
@@ -109,7 +109,7 @@ TEST(ConvOracle, OneWrongIndexChangesResultsAndChecksum) {
 TEST(ConvOracle, ExactMagnitudeKeepsSumsExact) {
   const auto magnitude = [](const std::string& text, ConvDirection direction, Precision precision,
                             const Execution& execution) {
-    return conv_oracle(ConvProblem(parse_conv(text), direction, precision))
+    return make_conv_oracle(ConvProblem(parse_conv(text), direction, precision))
         ->exact_magnitude(execution);
   };
   for (const char* text : {"mb1ic1ih4oc1kh1", "mb16ic64ih112oc128oh112kh3ph1",
@@ -148,7 +148,7 @@ TEST(ConvOracle, SixteenBitOutputsHaveAChecksumOnlyWhereTheyAreExact) {
   // larger ones they do not.
   const ConvProblem problem(parse_conv("mb1ic64ih8oc16kh3ph1"), ConvDirection::forward,
                             Precision::bf16);
-  const auto oracle = conv_oracle(problem);
+  const auto oracle = make_conv_oracle(problem);
   const TensorSpec output = problem.tensors()[2];
   const int magnitude = oracle->exact_magnitude(honest(Precision::bf16));
   const Inputs inputs = make_inputs(problem, Values::Kind::integer, magnitude);
@@ -160,7 +160,7 @@ TEST(ConvOracle, SixteenBitOutputsHaveAChecksumOnlyWhereTheyAreExact) {
                    .has_value());
   const ConvProblem longer(parse_conv("mb16ic64ih112oc16kh3ph1"), ConvDirection::bwd_weights,
                            Precision::bf16);
-  EXPECT_FALSE(conv_oracle(longer)
+  EXPECT_FALSE(make_conv_oracle(longer)
                    ->checksum(longer.tensors()[2], make_inputs(longer, Values::Kind::integer, 1),
                               ChecksumWeights(longer.tensors()[2].dims, 1))
                    .has_value());
@@ -170,7 +170,7 @@ TEST(ConvOracle, SaturationOfSixteenBitPairsIsImpossible) {
   const ConvProblem problem(parse_conv("mb1ic64ih8oc16kh3ph1"), ConvDirection::forward,
                             Precision::int8);
   const auto specs = problem.tensors();
-  const auto oracle = conv_oracle(problem);
+  const auto oracle = make_conv_oracle(problem);
   const auto largest = [&](std::size_t i) {
     double most = 0;
     for (double v : materialize(Values(Values::Kind::mantissa, 1, specs[i].name, specs[i].type,
@@ -190,7 +190,7 @@ TEST(ConvSample, IsSortedDistinctWithinTheBudgetAndCoversTheEdges) {
         "mb2ic20id17ih18iw19oc33kd3kh3kw3"})
     for (ConvDirection direction : directions) {
       const ConvProblem problem(parse_conv(text), direction, Precision::fp32);
-      const auto oracle = conv_oracle(problem);
+      const auto oracle = make_conv_oracle(problem);
       const TensorSpec output = problem.tensors()[2];
       const std::vector<std::int64_t> sample = oracle->sample(output, 2e7, 1);
       ASSERT_TRUE(std::is_sorted(sample.begin(), sample.end()));
@@ -230,7 +230,7 @@ TEST(ConvSample, IsSortedDistinctWithinTheBudgetAndCoversTheEdges) {
 
 TEST(ConvSample, TakesAllWhereAllAreCheap) {
   const ConvProblem problem(parse_conv("mb1ic3ih9oc4kh3"), ConvDirection::forward, Precision::fp32);
-  EXPECT_EQ(conv_oracle(problem)->sample(problem.tensors()[2], 2e7, 1),
+  EXPECT_EQ(make_conv_oracle(problem)->sample(problem.tensors()[2], 2e7, 1),
             all_of(problem.tensors()[2]));
 }
 
@@ -240,7 +240,7 @@ TEST(ConvSample, ReachesEveryChannelBlocksLastPart) {
                             Precision::fp32);
   const TensorSpec output = problem.tensors()[2];
   std::set<std::int64_t> channels;
-  for (std::int64_t index : conv_oracle(problem)->sample(output, 3e5, 9))
+  for (std::int64_t index : make_conv_oracle(problem)->sample(output, 3e5, 9))
     channels.insert(index / (112 * 112) % 100);
   for (std::int64_t c : {0, 7, 8, 15, 16, 63, 64, 95, 96, 99})
     EXPECT_TRUE(channels.contains(c)) << c;

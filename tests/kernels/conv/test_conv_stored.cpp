@@ -29,7 +29,7 @@ TEST(ConvOracle, JudgesStoredDataOfOneSign) {
   std::vector<std::int64_t> indices(static_cast<std::size_t>(specs[2].elements()));
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
   std::vector<Expected> expected(indices.size());
-  conv_oracle(problem)->expect(specs[2], inputs, execution, false, indices, expected);
+  make_conv_oracle(problem)->expect(specs[2], inputs, execution, false, indices, expected);
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const std::size_t pixel = i % 36, out = i / 36 % 4, image = i / 144;
     float sum = 0;
@@ -57,7 +57,7 @@ TEST(ConvOracle, BoundsPassSubnormalInputsThatBecomeZero) {
                                                   i == 0 ? 0x1.8p-130 * scale : 0x1p4)));
       const std::vector<std::int64_t> indices{0, 77};
       std::vector<Expected> expected(2);
-      conv_oracle(problem)->expect(specs[2], inputs, Execution{}, false, indices, expected);
+      make_conv_oracle(problem)->expect(specs[2], inputs, Execution{}, false, indices, expected);
       for (const Expected& of : expected) {
         EXPECT_EQ(of.value, channels * 0x1.8p-126 * scale);
         // 0 passes where the inputs are subnormal alone, and a hundredth more passes nowhere.

@@ -54,24 +54,24 @@ TEST(CopyProblem, RefusesSizesAndPlacesThatAreNone) {
 }
 
 TEST(MemoryPlaces, MemoryLiesWhereItWasAskedFor) {
-  ASSERT_FALSE(memory_places().empty());
-  for (const std::string& place : memory_places()) {
+  ASSERT_FALSE(list_memory_places().empty());
+  for (const std::string& place : list_memory_places()) {
     const auto memory = memory_at(place, 3 << 20);
     EXPECT_EQ(why_not_at(place, memory.get(), 3 << 20), "") << place;
-    for (const std::string& other : memory_places())
+    for (const std::string& other : list_memory_places())
       if (other != place && other.starts_with("numa") && place.starts_with("numa")) {
         EXPECT_NE(why_not_at(other, memory.get(), 3 << 20), "") << place << " " << other;
       }
   }
   EXPECT_THROW(memory_at("numa4711", 8), InputError);
-  EXPECT_TRUE(why_not_spread(std::vector<std::string>(100000, memory_places()[0])));
-  EXPECT_FALSE(why_not_spread({memory_places()[0]}));
+  EXPECT_TRUE(why_not_spread(std::vector<std::string>(100000, list_memory_places()[0])));
+  EXPECT_FALSE(why_not_spread({list_memory_places()[0]}));
   EXPECT_FALSE(why_not_placed({}, 1));
 }
 
 Result<std::unique_ptr<Workload>> prepare(const Settings& given) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static const std::unique_ptr<Communicator> ranks = serial_communicator();
+  static const std::unique_ptr<Communicator> ranks = make_serial_communicator();
   Settings settings{{"from", "numa0"},     {"to", "numa0"},   {"direction", "one"},
                     {"backend", "native"}, {"cache", "hot"},  {"threads", "1"},
                     {"algorithm", "auto"}, {"problem", "b8"}, {"copied_by", "to"}};
@@ -101,7 +101,7 @@ void verify(const Settings& given) {
 }
 
 TEST(NativeCopy, EveryWayAtEverySize) {
-  const std::string last = memory_places().back();
+  const std::string last = list_memory_places().back();
   for (const char* bytes : {"b8", "b64", "b4104", "b1000000"})
     for (const char* by : {"from", "to"})
       for (const char* algorithm : {"regular", "nontemporal"}) {

@@ -39,7 +39,7 @@ std::vector<double> masked(const DropoutProblem& problem, double step) {
   std::vector<std::int64_t> indices(elements);
   for (std::size_t i = 0; i < elements; ++i) indices[i] = static_cast<std::int64_t>(i);
   std::vector<Expected> expected(elements);
-  dropout_oracle(problem)->expect(output, inputs, {}, false, indices, expected);
+  make_dropout_oracle(problem)->expect(output, inputs, {}, false, indices, expected);
   std::vector<double> values;
   for (const Expected& element : expected) {
     EXPECT_EQ(element.max_bound, 0);

@@ -111,7 +111,7 @@ TEST(GemmBackends, BlasHasWhatTheLibraryHas) {
 /// The verification of a product that is right but for one element.
 Verification verify_broken(Backend& backend, const GemmProblem& problem,
                            std::optional<double> error, std::string& refused) {
-  static const auto ranks = serial_communicator();
+  static const auto ranks = make_serial_communicator();
   Options options;
   options.threads = 2;
   Result<std::unique_ptr<Operation>> made = backend.make(problem, options, *ranks);
@@ -127,7 +127,8 @@ Verification verify_broken(Backend& backend, const GemmProblem& problem,
       std::move(std::get<std::unique_ptr<Operation>>(made)), device, fault);
   OperationSetup setup;
   if (size_of(problem.tensors().back().type) == 2) setup.reference_budget = 1e9;
-  return operation_workload(problem, std::move(operation), device, gemm_oracle(problem), 0, setup)
+  return make_operation_workload(problem, std::move(operation), device, make_gemm_oracle(problem),
+                                 0, setup)
       ->verify_before();
 }
 

@@ -18,7 +18,8 @@ std::vector<Expected> expect(const GemmProblem& problem, const Inputs& inputs, b
   const TensorSpec c = problem.tensors()[2];
   const std::vector<std::int64_t> indices = every_index(c);
   std::vector<Expected> expected(indices.size());
-  gemm_oracle(problem)->expect(c, inputs, honest(problem.precision()), exact, indices, expected);
+  make_gemm_oracle(problem)->expect(c, inputs, honest(problem.precision()), exact, indices,
+                                    expected);
   return expected;
 }
 
@@ -45,7 +46,7 @@ TEST(GemmOracle, EqualsPlainLoopsOverRandomShapes) {
   for (int i = 0; i < 200; ++i) {
     const GemmProblem problem(random_shape(random, true),
                               all_precisions[static_cast<std::size_t>(i) % all_precisions.size()]);
-    const auto oracle = gemm_oracle(problem);
+    const auto oracle = make_gemm_oracle(problem);
     const int magnitude = oracle->exact_magnitude(honest(problem.precision()));
     ASSERT_GT(magnitude, 0) << problem.canonical();
     const Inputs inputs = make_inputs(problem, Values::Kind::integer, magnitude, 5);
@@ -72,7 +73,7 @@ TEST(GemmOracle, ChecksumFindsOneElementAndAPermutation) {
     int found = 0, tried = 0;
     for (std::size_t i = 0; i + 1 < c.size(); ++i) {
       const ChecksumWeights weights(spec.dims, i);
-      const auto sum = gemm_oracle(problem)->checksum(spec, inputs, weights);
+      const auto sum = make_gemm_oracle(problem)->checksum(spec, inputs, weights);
       ASSERT_TRUE(sum);
       ASSERT_EQ(sum_weighted(c, weights), *sum);
       c[i] += 1;
@@ -192,7 +193,7 @@ TEST(GemmOracle, BoundsPassSumsOf14BitsOfFp8AndFindCoarserOnes) {
       std::vector<Expected> want(indices.size());
       Execution hopper;
       hopper.accumulate = sums::truncating_fp22;
-      gemm_oracle(problem)->expect(c, inputs, hopper, false, indices, want);
+      make_gemm_oracle(problem)->expect(c, inputs, hopper, false, indices, want);
       const auto judged = [&](int bits, std::size_t at_once, double (*of_b)(double)) {
         return judge(short_sums(problem, inputs, bits, at_once, of_b), want, c.type);
       };
@@ -222,7 +223,7 @@ TEST(GemmOracle, IntegersOfFp8AreHeldByBothFormatsAndTheirSums) {
                                 precision);
       Execution hopper;
       hopper.accumulate = sums::truncating_fp22;
-      const int magnitude = gemm_oracle(problem)->exact_magnitude(hopper);
+      const int magnitude = make_gemm_oracle(problem)->exact_magnitude(hopper);
       EXPECT_GE(magnitude, 1) << k;
       EXPECT_LE(magnitude, 4) << k;
       for (const DataType type : {DataType::fp8_e4m3, DataType::fp8_e5m2})
@@ -233,7 +234,7 @@ TEST(GemmOracle, IntegersOfFp8AreHeldByBothFormatsAndTheirSums) {
 TEST(GemmOracle, SampleHasCornersEdgesAndPadding) {
   const GemmProblem problem(parse_gemm("m1000n700k500b2ldc1010beta1"), Precision::fp32);
   const TensorSpec c = problem.tensors()[2];
-  const auto oracle = gemm_oracle(problem);
+  const auto oracle = make_gemm_oracle(problem);
   const auto sample = oracle->sample(c, 2e6, 1);
   EXPECT_GT(sample.size(), 1000u);
   EXPECT_LE(static_cast<double>(sample.size()), 2e6 / 532);
@@ -293,7 +294,7 @@ TEST(GemmOracle, BoundsPassSubnormalNumbersThatBecomeZero) {
 
 TEST(GemmOracle, NoIntegersWhereFactorsAreNone) {
   const auto magnitude = [](const char* text, Precision precision) {
-    return gemm_oracle({parse_gemm(text), precision})->exact_magnitude(honest(precision));
+    return make_gemm_oracle({parse_gemm(text), precision})->exact_magnitude(honest(precision));
   };
   EXPECT_EQ(magnitude("m4n4k4alpha0.1", Precision::fp32), 0);
   EXPECT_EQ(magnitude("m4n4k4beta0.5", Precision::fp64), 0);

@@ -99,7 +99,7 @@ void verify_shapes(const std::string& backend, const std::string& kernel) {
 void select_between(const std::string& backend, Precision precision) {
   const LinalgProblem problem(parse_linalg("hinge_hessian:n6d1"), precision);
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   Backend& of = *std::get<Backend*>(plugins.open(backend));
   Device& device = *std::get<Device*>(of.device({}));
   auto made = of.make(problem, {}, *ranks);

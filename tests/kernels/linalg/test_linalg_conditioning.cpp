@@ -52,7 +52,7 @@ void put(Device& device, Tensor& tensor, const Matrix& matrix) {
 /// r of x by a backend; an empty matrix where it has none.
 Matrix factor(const std::string& backend, const Matrix& x, Precision precision, int threads) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static const auto ranks = serial_communicator();
+  static const auto ranks = make_serial_communicator();
   const Result<Backend*> opened = plugins.open(backend);
   if (std::holds_alternative<Unsupported>(opened)) return {};
   Backend& of = *std::get<Backend*>(opened);

@@ -23,7 +23,7 @@ struct BoundUse {
   Inputs inputs;
 
   BoundUse(const std::string& text, Precision precision, std::uint64_t seed = 3)
-      : problem(parse_linalg(text), precision), oracle(linalg_oracle(problem)) {
+      : problem(parse_linalg(text), precision), oracle(make_linalg_oracle(problem)) {
     const TensorSpec spec = problem.tensors().front();
     inputs.emplace(spec.name, Values(Values::Kind::mantissa, seed, spec.name, spec.type, 0));
   }

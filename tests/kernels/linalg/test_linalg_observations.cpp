@@ -132,7 +132,7 @@ Outputs computed(const LinalgProblem& problem, const Inputs& inputs, const Arith
 /// The output that is refused, or "". It judges as core/measure/checker.hpp, without the checksum.
 std::string refused(const LinalgProblem& problem, const Inputs& inputs, const Outputs& outputs,
                     bool exact, std::size_t* widened = nullptr) {
-  const auto oracle = linalg_oracle(problem);
+  const auto oracle = make_linalg_oracle(problem);
   Execution execution = honest(problem.precision());
   execution.operand_roundings = 1;
   for (const TensorSpec& spec : problem.tensors()) {
@@ -179,7 +179,7 @@ TEST(LinalgObservations, IntegersAreExactOverRandomShapes) {
                 d = 1 + static_cast<int>(random() % 20), k = 1 + static_cast<int>(random() % 9);
       const Precision precision = i % 2 == 0 ? Precision::fp64 : Precision::fp32;
       const LinalgProblem problem = problem_of(shape_of(kernel, n, d, k), precision);
-      const auto oracle = linalg_oracle(problem);
+      const auto oracle = make_linalg_oracle(problem);
       const int magnitude = oracle->exact_magnitude(honest(precision));
       if (kernel == "hinge_hessian") {
         EXPECT_EQ(magnitude, 0);
@@ -300,7 +300,7 @@ TEST(LinalgObservations, OneObservationLessIsFound) {
 TEST(LinalgObservations, NewInputsAreNotJudgedByTheLast) {
   for (const std::string& kernel : kernels()) {
     const LinalgProblem problem = problem_of(shape_of(kernel, 90, 3, 2), Precision::fp64);
-    const auto oracle = linalg_oracle(problem);
+    const auto oracle = make_linalg_oracle(problem);
     const TensorSpec output = problem.tensors().back();
     const std::vector<std::int64_t> indices = every_index(output);
     std::vector<Expected> first(indices.size()), second = first, again = first;

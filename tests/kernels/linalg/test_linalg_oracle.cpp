@@ -34,7 +34,7 @@ bool passes(const LinalgProblem& problem, const Inputs& inputs, const std::vecto
   const TensorSpec c = problem.tensors()[1];
   const std::vector<std::int64_t> indices = every_index(c);
   std::vector<Expected> want(indices.size());
-  linalg_oracle(problem)->expect(c, inputs, honest(problem.precision()), false, indices, want);
+  make_linalg_oracle(problem)->expect(c, inputs, honest(problem.precision()), false, indices, want);
   double errors = 0, bounds = 0;
   bool passed = true;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -114,7 +114,7 @@ TEST(LinalgOracle, EqualsPlainLoopsOverRandomShapes) {
                        d = 1 + static_cast<std::int64_t>(random() % 40);
     const Precision precision = i % 2 == 0 ? Precision::fp64 : Precision::fp32;
     const LinalgProblem problem({LinalgKernel::syrk, n, d}, precision);
-    const auto oracle = linalg_oracle(problem);
+    const auto oracle = make_linalg_oracle(problem);
     const int magnitude = oracle->exact_magnitude(honest(precision));
     ASSERT_GT(magnitude, 0) << problem.canonical();
     const Inputs inputs = data(problem, Values::Kind::integer, magnitude, 5);
@@ -140,7 +140,7 @@ TEST(LinalgOracle, AFewElementsAreReadByThemselves) {
   const TensorSpec c = problem.tensors()[1];
   const std::vector<std::int64_t> few{7, 3 * 200 + 3}, all = every_index(c);
   std::vector<Expected> of_few(2), of_all(all.size());
-  const auto oracle = linalg_oracle(problem);
+  const auto oracle = make_linalg_oracle(problem);
   oracle->expect(c, inputs, honest(Precision::fp64), false, few, of_few);
   oracle->expect(c, inputs, honest(Precision::fp64), false, all, of_all);
   for (std::size_t i = 0; i < few.size(); ++i)
@@ -164,8 +164,8 @@ TEST(LinalgOracle, BoundsPassCorrectSumsAndFindCoarserOnes) {
 
 TEST(LinalgOracle, Fp32OverMoreObservationsIsNotJudged) {
   const auto reason = [](const char* text, Precision precision) {
-    return linalg_oracle(LinalgProblem(parse_linalg(text), precision))
-        ->cannot_judge(honest(precision));
+    return make_linalg_oracle(LinalgProblem(parse_linalg(text), precision))
+        ->why_unjudgeable(honest(precision));
   };
   EXPECT_FALSE(reason("syrk:n262144d5", Precision::fp32));
   ASSERT_TRUE(reason("syrk:n262145d5", Precision::fp32));
@@ -198,7 +198,7 @@ TEST(LinalgOracle, ChecksumFindsOneElementAndAPermutation) {
   int found = 0, tried = 0;
   for (std::size_t i = 0; i + 1 < c.size(); ++i) {
     const ChecksumWeights weights(spec.dims, i);
-    const double sum = linalg_oracle(problem)->checksum(spec, inputs, weights).value();
+    const double sum = make_linalg_oracle(problem)->checksum(spec, inputs, weights).value();
     ASSERT_EQ(sum_weighted(c, weights), sum);
     c[i] += 1;
     ASSERT_NE(sum_weighted(c, weights), sum) << "element " << i;

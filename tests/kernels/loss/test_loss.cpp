@@ -21,7 +21,7 @@ struct Mistake {
 };
 
 Inputs make_inputs(const LossProblem& problem, std::uint64_t seed) {
-  const auto oracle = loss_oracle(problem);
+  const auto oracle = make_loss_oracle(problem);
   Inputs inputs;
   for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role != Role::input) continue;
@@ -76,7 +76,7 @@ Tensors compute(const LossProblem& problem, const Inputs& inputs, const Mistake&
 int complaints(const LossProblem& problem, const Inputs& inputs, const Tensors& computed) {
   Execution execution;
   execution.accumulate = "fp32";
-  const auto oracle = loss_oracle(problem);
+  const auto oracle = make_loss_oracle(problem);
   int found = 0;
   for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role != Role::output) continue;
@@ -128,7 +128,7 @@ TEST(LossOracle, EquallyLargeLogitsBelongToTheFirst) {
                       {"labels", stored({0, 1})}};
   std::vector<Expected> expected(2);
   const std::vector<std::int64_t> both{0, 1};
-  loss_oracle(problem)->expect(problem.tensors()[4], inputs, {}, false, both, expected);
+  make_loss_oracle(problem)->expect(problem.tensors()[4], inputs, {}, false, both, expected);
   EXPECT_EQ(expected[0].value, 1);
   EXPECT_EQ(expected[1].value, 0);
 }
@@ -142,7 +142,7 @@ TEST(LossBackends, HaveEveryPrecision) {
              {std::pair{1, 2}, std::pair{16, 1000}, std::pair{7, 3}, std::pair{5, 131}}) {
           for (const bool biased : {true, false}) {
             const LossProblem problem({samples, classes, 0.1, biased}, pass, precision);
-            EXPECT_TRUE(kernel_test::verify(problem, loss_oracle(problem), backend, 2));
+            EXPECT_TRUE(kernel_test::verify(problem, make_loss_oracle(problem), backend, 2));
           }
         }
 }
@@ -151,7 +151,7 @@ TEST(LossBackends, HaveEveryPrecision) {
 TEST(LossBackends, KeepWhatIsNoNumber) {
   const LossProblem problem({2, 37, 0}, LossPass::training, Precision::fp32);
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   for (const char* name : {"reference", "native"}) {
     Backend& backend = *std::get<Backend*>(plugins.open(name));
     const Options options;

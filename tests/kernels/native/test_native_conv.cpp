@@ -193,7 +193,7 @@ TEST_F(NativeConv, SaysWhatItIs) {
   EXPECT_EQ(execution.accumulate, "fp32");
   EXPECT_EQ(execution.evidence, "library");
   EXPECT_EQ(execution.layout, "src=nChw16c weights=OIhw16o dst=nChw16c");
-  EXPECT_EQ(execution.algorithmic_flops, winograd_flops(bf16, 4));
+  EXPECT_EQ(execution.algorithmic_flops, count_winograd_flops(bf16, 4));
   EXPECT_EQ(execution.workspace_bytes, bench_.spec(3).bytes);
   ASSERT_TRUE(bench_.make(bf16, "winograd_2x2", "nhwc"));
   execution = bench_.operation().execution();
@@ -362,7 +362,7 @@ TEST_F(NativeConv, WorkspaceStaysBelowTwiceTheTensors) {
     for (ConvDirection direction : directions)
       for (const char* algorithm : {"implicit_gemm", "winograd_2x2", "winograd_4x4"}) {
         const ConvProblem problem(parse_conv(text), direction, Precision::fp32);
-        const auto ranks = serial_communicator();
+        const auto ranks = make_serial_communicator();
         Options options;
         options.settings["algorithm"] = algorithm;
         options.threads = 2;
@@ -379,7 +379,7 @@ TEST_F(NativeConv, WorkspaceStaysBelowTwiceTheTensors) {
 
 TEST_F(NativeConv, IdleThreadsNeedNoMemory) {
   // Whole blocks of channels, and images that waste no more than a third of their tiles.
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   for (const char* text :
        {"mb1ic64ih14oc64kh3ph1", "mb1ic16ih56oc16kh3ph1", "mb1ic256ih14oc32kh3ph1",
         "mb1ic32ih28oc256kh3ph1", "mb1ic512ih7oc512kh3ph1", "mb2ic128ih28oc128kh3ph1",

@@ -47,7 +47,7 @@ class NativeLinalg : public testing::Test {
   }
 
   void verify(const std::string& problem, const std::string& precision, int threads) {
-    const auto ranks = serial_communicator();
+    const auto ranks = make_serial_communicator();
     CaseContext context{plugins(), *ranks};
     const std::vector<Case> cases = expand(linalg_benchmark(),
                                            {{"problem", {problem}},
@@ -75,7 +75,7 @@ class NativeLinalg : public testing::Test {
     Options options;
     options.threads = threads;
     Device& device = *std::get<Device*>(backend_->device(options));
-    const auto ranks = serial_communicator();
+    const auto ranks = make_serial_communicator();
     auto made = backend_->make(what, options, *ranks);
     Operation& operation = *std::get<std::unique_ptr<Operation>>(made);
     std::vector<std::unique_ptr<Tensor>> tensors;
@@ -126,7 +126,7 @@ std::string flags_of(const void* address) {
 
 TEST_F(NativeLinalg, TablesAreInLargePages) {
   const LinalgProblem problem(parse_linalg("kmeans_assign:n9000d250k3"), Precision::fp64);
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   auto made = backend_->make(problem, {}, *ranks);
   const TensorSpec& x = std::get<std::unique_ptr<Operation>>(made)->arguments().front();
   const std::unique_ptr<Tensor> table = std::get<Device*>(backend_->device({}))->allocate(x);

@@ -62,8 +62,8 @@ class NativeTarget : public testing::TestWithParam<const char*> {
     Device& device = *std::get<Device*>(native.device(options));
     auto made = native.make(problem, options, *ranks_);
     if (const auto* const why = std::get_if<Unsupported>(&made)) FAIL() << why->reason;
-    verify(*operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)),
-                               device, std::move(oracle), 0, OperationSetup{}),
+    verify(*make_operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)),
+                                    device, std::move(oracle), 0, OperationSetup{}),
            problem.canonical());
   }
 
@@ -83,7 +83,7 @@ class NativeTarget : public testing::TestWithParam<const char*> {
     ASSERT_TRUE(after.passed) << id << ": " << after.reason;
   }
 
-  const std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  const std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
   Plugins plugins_{{std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"}};
 };
 
@@ -137,15 +137,15 @@ TEST_P(NativeTarget, ComputesLossUpdateAndSum) {
   for (const Precision precision :
        {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16}) {
     const LossProblem loss({5, 131, 0.1}, LossPass::training, precision);
-    verify(loss, loss_oracle(loss));
+    verify(loss, make_loss_oracle(loss));
     const PixelLossProblem pixels({2, 3, 9, 15}, PixelLossPass::training, precision);
-    verify(pixels, pixel_loss_oracle(pixels));
+    verify(pixels, make_pixel_loss_oracle(pixels));
     const SquaredErrorProblem errors({5, 131}, SquaredErrorPass::training, precision);
-    verify(errors, squared_error_oracle(errors));
+    verify(errors, make_squared_error_oracle(errors));
     const UpdateProblem update({UpdateRule::lars, 0.9, 0.01, 0.05, {{1000}, {37}}}, precision);
-    verify(update, update_oracle(update));
+    verify(update, make_update_oracle(update));
     const SumProblem sum(1001, precision, false);
-    verify(sum, sum_oracle(sum));
+    verify(sum, make_sum_oracle(sum));
   }
 }
 

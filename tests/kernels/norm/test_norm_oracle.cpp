@@ -20,7 +20,7 @@ using Rounding = std::function<double(double)>;
 double to_fp32(double value) { return round_to(DataType::fp32, value); }
 
 Inputs make_inputs(const NormProblem& problem, std::uint64_t seed) {
-  const auto oracle = norm_oracle(problem);
+  const auto oracle = make_norm_oracle(problem);
   Inputs inputs;
   for (const TensorSpec& spec : problem.tensors()) {
     const Values values(Values::Kind::mantissa, seed, spec.name, spec.type, 0);
@@ -101,7 +101,7 @@ void compute(const NormProblem& problem, Tensors& t, const Rounding& r, const Mi
 }
 
 int complaints(const NormProblem& problem, const Inputs& inputs, const Tensors& computed) {
-  return kernel_test::complaints(problem, *norm_oracle(problem), inputs, computed);
+  return kernel_test::complaints(problem, *make_norm_oracle(problem), inputs, computed);
 }
 
 std::vector<NormProblem> problems(const NormShape& shape, Precision precision) {

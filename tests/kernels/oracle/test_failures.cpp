@@ -39,12 +39,12 @@ void expect_thrown(const Oracle& oracle, const std::vector<TensorSpec>& specs) {
 TEST(Oracle, ThrowsWhatItsThreadsMeet) {
   for (const char* form : {"m150n130k160", "m150n130k160tatb"}) {
     const GemmProblem problem(parse_gemm(form), Precision::fp32);
-    expect_thrown(*gemm_oracle(problem), problem.tensors());
+    expect_thrown(*make_gemm_oracle(problem), problem.tensors());
   }
   for (const ConvDirection direction :
        {ConvDirection::forward, ConvDirection::bwd_data, ConvDirection::bwd_weights}) {
     const ConvProblem problem(parse_conv("mb4ic16ih32oc16oh32kh3ph1"), direction, Precision::fp32);
-    expect_thrown(*conv_oracle(problem), problem.tensors());
+    expect_thrown(*make_conv_oracle(problem), problem.tensors());
   }
 }
 

@@ -22,7 +22,7 @@ std::vector<Expected> expect(const PixelLossProblem& problem, const std::string&
   std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
   std::vector<Expected> expected(indices.size());
-  pixel_loss_oracle(problem)->expect(spec, inputs, {}, false, indices, expected);
+  make_pixel_loss_oracle(problem)->expect(spec, inputs, {}, false, indices, expected);
   return expected;
 }
 
@@ -57,7 +57,7 @@ TEST(PixelLossOracle, BoundsAreNarrow) {
   Inputs inputs;
   for (const TensorSpec& spec : problem.tensors())
     if (spec.role == Role::input) {
-      const auto oracle = pixel_loss_oracle(problem);
+      const auto oracle = make_pixel_loss_oracle(problem);
       const Values values(Values::Kind::mantissa, 5, spec.name, spec.type,
                           oracle->full_magnitude(spec));
       inputs.emplace(spec.name, oracle->nonnegative(spec) ? values.magnitudes() : values);
@@ -87,7 +87,7 @@ TEST(PixelLossBackends, EqualTheOracle) {
         for (const Precision precision : precisions)
           for (const int threads : {1, 3}) {
             const PixelLossProblem problem(shape, pass, precision);
-            ASSERT_TRUE(verify(problem, pixel_loss_oracle(problem), backend, threads))
+            ASSERT_TRUE(verify(problem, make_pixel_loss_oracle(problem), backend, threads))
                 << backend << problem.canonical();
             ASSERT_FALSE(HasFailure()) << backend << problem.canonical();
           }

@@ -16,7 +16,7 @@ std::vector<Expected> expect(const PoolProblem& problem, const Inputs& inputs) {
   std::vector<std::int64_t> indices(static_cast<std::size_t>(output.elements()));
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
   std::vector<Expected> expected(indices.size());
-  pool_oracle(problem)->expect(output, inputs, {}, false, indices, expected);
+  make_pool_oracle(problem)->expect(output, inputs, {}, false, indices, expected);
   return expected;
 }
 

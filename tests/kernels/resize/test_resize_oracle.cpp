@@ -16,7 +16,7 @@ std::vector<Expected> expect(const ResizeProblem& problem, const Inputs& inputs,
   std::vector<std::int64_t> indices(static_cast<std::size_t>(output.elements()));
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
   std::vector<Expected> expected(indices.size());
-  resize_oracle(problem)->expect(output, inputs, execution, false, indices, expected);
+  make_resize_oracle(problem)->expect(output, inputs, execution, false, indices, expected);
   return expected;
 }
 
@@ -115,8 +115,8 @@ TEST(ResizeOracle, IntegersAreExactWhereWeightsAreShort) {
     Execution execution;
     execution.accumulate = "fp32";
     if (computed) execution.numbers[coordinate_roundings] = 3;
-    return resize_oracle(ResizeProblem(parse_resize(text), direction, ResizeCoordinates::half_pixel,
-                                       precision))
+    return make_resize_oracle(ResizeProblem(parse_resize(text), direction,
+                                            ResizeCoordinates::half_pixel, precision))
         ->exact_magnitude(execution);
   };
   EXPECT_EQ(magnitude("mb1ic1ih24oh48", ResizeDirection::forward, Precision::fp32), 1024);

@@ -49,11 +49,12 @@ struct Bench {
     if (fault) operation = std::make_unique<BrokenOperation>(std::move(operation), device, *fault);
     OperationSetup setup;
     setup.reference_budget = budget;
-    return operation_workload(problem, std::move(operation), device,
-                              rnn_oracle(judged == nullptr ? problem : *judged), 0, setup);
+    return make_operation_workload(problem, std::move(operation), device,
+                                   make_rnn_oracle(judged == nullptr ? problem : *judged), 0,
+                                   setup);
   }
   Backend* backend = nullptr;
-  std::unique_ptr<Communicator> ranks = serial_communicator();
+  std::unique_ptr<Communicator> ranks = make_serial_communicator();
   Execution execution;
   std::string reason;
 };

@@ -88,7 +88,7 @@ TEST(RnnSuites, RunEveryProblemWithBothInputs) {
 TEST(RnnSuites, GiveTheLongGruTimeToBeVerified) {
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   std::set<std::string> found;
-  for (const std::string& name : suite_names()) {
+  for (const std::string& name : list_suite_names()) {
     const json suite = read_suite(find_suite(name));
     for (const Case& one : expand_suite(rnn_benchmark(), suite, name, plugins)) {
       const RnnShape shape = parse_rnn(one.settings.at("problem"));
@@ -124,7 +124,7 @@ TEST(RnnSuites, HaveAPartnerForEveryPublishedRow) {
          expand_suite(rnn_benchmark(), read_suite(find_suite(suite)), suite, plugins))
       measured[suite].insert(work(one.id));
   std::size_t found = 0;
-  for (const std::string& name : baseline_names()) {
+  for (const std::string& name : list_baseline_names()) {
     if (!name.starts_with("deepbench-")) continue;
     const Baseline baseline = Baseline::load(name);
     for (const json row : baseline.rows()) {

@@ -55,7 +55,7 @@ TEST(RnnOracle, BoundsKnowWhichSumsOfGatesWereRounded) {
        {Seen{3, 29, 234, 0.0004298686981201172, 1}, Seen{1, 27, 943, 0.0033588409423828125, 2}}) {
     const RnnProblem problem(parse_rnn("lstm:1024-64-1"), RnnInput::linear,
                              RnnDirection::forward_training, Precision::fp16);
-    const auto oracle = rnn_oracle(problem);
+    const auto oracle = make_rnn_oracle(problem);
     Inputs inputs;
     TensorSpec output;
     for (const TensorSpec& spec : problem.tensors()) {
@@ -73,7 +73,8 @@ TEST(RnnOracle, BoundsKnowWhichSumsOfGatesWereRounded) {
       execution.accumulate = sums::truncating_fp32;
       execution.numbers[rounds_gate_sums] = roundings;
       Expected expected;
-      rnn_oracle(problem)->expect(output, inputs, execution, false, {&index, 1}, {&expected, 1});
+      make_rnn_oracle(problem)->expect(output, inputs, execution, false, {&index, 1},
+                                       {&expected, 1});
       const double error = std::abs(seen.value - expected.value);
       if (roundings == 0 || roundings == seen.roundings) {
         EXPECT_EQ(error <= expected.max_bound, roundings > 0) << seen.unit;
@@ -86,7 +87,7 @@ TEST(RnnOracle, BoundsKnowWhichSumsOfGatesWereRounded) {
 
 TEST(RnnOracle, ForwardEqualsASecondImplementation) {
   for (const RnnProblem& problem : problems(RnnDirection::forward_training)) {
-    const auto oracle = rnn_oracle(problem);
+    const auto oracle = make_rnn_oracle(problem);
     const Inputs inputs = make_inputs(problem, *oracle, 5);
     Arrays want = forward(problem, arrays_of(problem, inputs));
     for (const TensorSpec& output : problem.tensors()) {
@@ -103,7 +104,7 @@ TEST(RnnOracle, ForwardEqualsASecondImplementation) {
 
 TEST(RnnOracle, GradientsAreDifferences) {
   for (const RnnProblem& problem : problems(RnnDirection::bwd)) {
-    const auto oracle = rnn_oracle(problem);
+    const auto oracle = make_rnn_oracle(problem);
     const Inputs inputs = make_inputs(problem, *oracle, 9);
     const Arrays in = arrays_of(problem, inputs);
     for (const TensorSpec& output : problem.tensors()) {
@@ -127,7 +128,7 @@ TEST(RnnOracle, GradientsAreDifferences) {
 TEST(RnnOracle, ChecksTwoWholeRowsDrawnAnew) {
   const RnnProblem problem(parse_rnn("lstm:64-32-20"), RnnInput::linear,
                            RnnDirection::forward_inference, Precision::fp32);
-  const auto oracle = rnn_oracle(problem);
+  const auto oracle = make_rnn_oracle(problem);
   const TensorSpec sequence = problem.tensors()[6];
   ASSERT_EQ(sequence.name, "dst_layer");
   std::set<std::int64_t> seen;
@@ -147,7 +148,7 @@ TEST(RnnOracle, ChecksTwoWholeRowsDrawnAnew) {
 TEST(RnnOracle, WeightsAreScaledNearTheRootOfTheirInputs) {
   const RnnProblem problem(parse_rnn("lstm:1024-2-2-i256"), RnnInput::linear,
                            RnnDirection::forward_inference, Precision::fp32);
-  const auto oracle = rnn_oracle(problem);
+  const auto oracle = make_rnn_oracle(problem);
   for (const TensorSpec& spec : problem.tensors()) {
     const int exponent = oracle->scale_exponent(spec);
     EXPECT_EQ(exponent, spec.name == "weights_layer"  ? -4

@@ -38,7 +38,7 @@ TEST(RnnWeightGradients, OfPartsOfTheBatchAreThoseOfTheWhole) {
       for (const RnnInput input : {RnnInput::linear, RnnInput::skip}) {
         const RnnProblem problem(parse_rnn(cell + shape), input, RnnDirection::bwd_weights,
                                  Precision::fp32);
-        const Inputs inputs = rnn_test::make_inputs(problem, *rnn_oracle(problem), 3);
+        const Inputs inputs = rnn_test::make_inputs(problem, *make_rnn_oracle(problem), 3);
         const Parameters parameters(problem, inputs);
         const WeightGradients whole = weight_gradients(problem, parameters, inputs, {}, 8);
         for (const std::int64_t rows : {1, 3, 5}) {
@@ -58,7 +58,7 @@ TEST(RnnWeightGradients, OfRecurrencesThatAreDoneAreTheSame) {
   for (const std::string& cell : list_names<RnnCell>()) {
     const RnnProblem problem(parse_rnn(cell + ":9-8-3-l2-bi"), RnnInput::skip, RnnDirection::bwd,
                              Precision::fp32);
-    Inputs inputs = rnn_test::make_inputs(problem, *rnn_oracle(problem), 3);
+    Inputs inputs = rnn_test::make_inputs(problem, *make_rnn_oracle(problem), 3);
     const std::vector<std::int64_t> some{1, 6};
     for (const TensorSpec& spec : problem.tensors())
       if (spec.name.starts_with("diff_dst"))

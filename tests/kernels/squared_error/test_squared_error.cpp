@@ -66,7 +66,7 @@ TEST(SquaredErrorOracle, ByHand) {
   const Inputs inputs{{"outputs", Values(std::vector<double>{1, 2, 3, 5, 5, 5})},
                       {"targets", Values(std::vector<double>{1, 0, -1, 4, 5, 6})},
                       {"scale", Values(std::vector<double>{9})}};
-  EXPECT_EQ(complaints(problem, *squared_error_oracle(problem), inputs,
+  EXPECT_EQ(complaints(problem, *make_squared_error_oracle(problem), inputs,
                        {{"losses", {20.0 / 3, 2.0 / 3}},
                         {"correlations", {-1, 0}},
                         {"diff_outputs", {0, 6, 12, 3, 0, -3}}}),
@@ -82,9 +82,9 @@ TEST(SquaredErrorOracle, AcceptsPlainLoops) {
                                            3 + static_cast<std::int64_t>(random() % 1200)},
                                           pass, precision);
         const Inputs inputs = make_inputs(problem, i);
-        EXPECT_EQ(
-            complaints(problem, *squared_error_oracle(problem), inputs, compute(problem, inputs)),
-            0)
+        EXPECT_EQ(complaints(problem, *make_squared_error_oracle(problem), inputs,
+                             compute(problem, inputs)),
+                  0)
             << problem.canonical();
       }
 }
@@ -93,7 +93,7 @@ TEST(SquaredErrorOracle, RefusesMistakes) {
   for (const Precision precision : precisions) {
     const SquaredErrorProblem problem({8, 100}, SquaredErrorPass::training, precision);
     const Inputs inputs = make_inputs(problem, 3);
-    const auto oracle = squared_error_oracle(problem);
+    const auto oracle = make_squared_error_oracle(problem);
     for (const Mistake& mistake :
          {Mistake{.gradient_by = 0.5}, Mistake{.gradient_by = 0.98}, Mistake{.other_sample = true},
           Mistake{.around_zero = true}, Mistake{.root = true}, Mistake{.over_samples = true}})
@@ -116,7 +116,7 @@ TEST(SquaredErrorBackends, EqualTheOracle) {
           for (const int threads : {1, 3}) {
             const SquaredErrorProblem problem(shape, pass, precision);
             EXPECT_TRUE(
-                kernel_test::verify(problem, squared_error_oracle(problem), backend, threads))
+                kernel_test::verify(problem, make_squared_error_oracle(problem), backend, threads))
                 << backend << problem.canonical();
           }
 }

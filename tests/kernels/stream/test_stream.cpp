@@ -155,7 +155,7 @@ TEST(StreamLatency, IsOneCycleOfAllLines) {
 /// Prepares a case as the program does.
 Result<std::unique_ptr<Workload>> prepare(const Settings& given) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  static const std::unique_ptr<Communicator> ranks = serial_communicator();
+  static const std::unique_ptr<Communicator> ranks = make_serial_communicator();
   const OperationBenchmark& benchmark = stream_benchmark();
   Settings settings{{"precision", "fp64"}, {"backend", "native"}, {"algorithm", "auto"},
                     {"cache", "hot"},      {"threads", "1"},      {"numa", "any"},
@@ -224,7 +224,7 @@ TEST(NativeStream, ColdRotatesAndLatencyCounts) {
 }
 
 TEST(NativeStream, PeaksAreExactInEveryPrecision) {
-  for (const std::string& precision : precision_names())
+  for (const std::string& precision : list_precision_names())
     for (const char* n : {"2", "126", "4096"})
       for (const char* threads : {"1", "2"})
         verify({{"problem", std::string("fma_n") + n},
@@ -294,7 +294,7 @@ TEST(StreamOracle, LeavesNoRoomForErrors) {
       for (const TensorSpec& spec : tensors)
         if (spec.role == Role::input)
           inputs.emplace(spec.name, Values(Values::Kind::mantissa, 5, spec.name, spec.type, 0));
-      const auto oracle = stream_oracle(stream_problem);
+      const auto oracle = make_stream_oracle(stream_problem);
       const auto indices = oracle->sample(tensors.back(), 1e4, 1);
       std::vector<Expected> expected(indices.size());
       oracle->expect(tensors.back(), inputs, {}, false, indices, expected);
@@ -319,7 +319,7 @@ TEST(StreamOracle, MatmulIsAProductOfMatrices) {
       if (spec.role == Role::input)
         inputs.emplace(spec.name, Values(Values::Kind::mantissa, 5, spec.name, spec.type, 63));
     const Values &src = inputs.find("src")->second, &weights = inputs.find("weights")->second;
-    const auto oracle = stream_oracle(stream_problem);
+    const auto oracle = make_stream_oracle(stream_problem);
     const auto indices = oracle->sample(tensors.back(), 1e6, 1);
     ASSERT_EQ(indices.size(), 25u);
     std::vector<Expected> expected(indices.size());
@@ -340,7 +340,7 @@ TEST(StreamOracle, MatmulIsAProductOfMatrices) {
 
 TEST(StreamOracle, SamplesBothEndsAndSumsTheRest) {
   const StreamProblem stream_problem = problem("triad_n1000000");
-  const auto oracle = stream_oracle(stream_problem);
+  const auto oracle = make_stream_oracle(stream_problem);
   const TensorSpec output = stream_problem.tensors().back();
   const auto indices = oracle->sample(output, 2e7, 1);
   EXPECT_EQ(indices.front(), 0);

@@ -20,7 +20,7 @@ TEST(Sum, BackendsOverRandomSizes) {
                                    1 + static_cast<std::int64_t>(random() % 70000)})
         for (const bool in_place : {false, true}) {
           const SumProblem problem(n, precision, in_place);
-          EXPECT_TRUE(kernel_test::verify(problem, sum_oracle(problem), backend, 2))
+          EXPECT_TRUE(kernel_test::verify(problem, make_sum_oracle(problem), backend, 2))
               << backend << " " << problem.canonical();
         }
 }
@@ -34,7 +34,7 @@ TEST(Sum, EveryElementHasOneRightValue) {
       inputs.emplace(name, Values(Values::Kind::mantissa, 1, name, DataType::fp32, 0));
     const std::int64_t indices[] = {0, 2};
     Expected expected[2];
-    const auto oracle = sum_oracle(problem);
+    const auto oracle = make_sum_oracle(problem);
     oracle->expect(output, inputs, {}, false, indices, expected);
     EXPECT_EQ(expected[1].value, inputs.at("a")(2) + inputs.at("b")(2));
     EXPECT_EQ(expected[1].max_bound, 0);

@@ -31,7 +31,7 @@ UpdateShape shape_of(UpdateRule rule) {
 }
 
 Inputs make_inputs(const UpdateProblem& problem, std::uint64_t seed) {
-  const auto oracle = update_oracle(problem);
+  const auto oracle = make_update_oracle(problem);
   Inputs inputs;
   for (const TensorSpec& spec : problem.tensors()) {
     const Values values(Values::Kind::mantissa, seed, spec.name, spec.type, 0);
@@ -125,7 +125,7 @@ Tensors compute(const UpdateProblem& problem, const Inputs& inputs, const Mistak
 int complaints(const UpdateProblem& problem, const Inputs& inputs, const Tensors& computed) {
   Execution execution;
   execution.accumulate = "fp32";
-  const auto oracle = update_oracle(problem);
+  const auto oracle = make_update_oracle(problem);
   int found = 0;
   for (const TensorSpec& spec : problem.tensors()) {
     if (spec.role == Role::input) continue;
@@ -190,7 +190,7 @@ TEST(UpdateOracle, RefusesMistakes) {
 TEST(UpdateOracle, NormsAreThoseOfAnyOrderOfTheirSums) {
   const UpdateProblem problem({UpdateRule::sgd, 0.9, 0.01, 0.05, {{100000, true, true}}},
                               Precision::fp64);
-  const auto oracle = update_oracle(problem);
+  const auto oracle = make_update_oracle(problem);
   const TensorSpec norms = problem.tensors()[5];
   ASSERT_EQ(norms.name, "norms");
   Execution execution;
@@ -246,7 +246,7 @@ TEST(UpdateOracle, NothingIsUpdatedByWhatIsNotFinite) {
 /// Weights decay without a gradient, as of a network of one class; a bias of 0 stays the first.
 TEST(UpdateOracle, TellsWeightsApartThatDifferInSomeElement) {
   const UpdateProblem problem({UpdateRule::sgd, 0.9, 0.01, 0, {{3}}}, Precision::fp32);
-  const auto oracle = update_oracle(problem);
+  const auto oracle = make_update_oracle(problem);
   const std::vector<TensorSpec> tensors = problem.tensors();
   const auto norms = std::find_if(tensors.begin(), tensors.end(),
                                   [](const TensorSpec& spec) { return spec.name == "norms"; });
@@ -312,7 +312,7 @@ TEST(UpdateBackends, HaveEveryRuleAndPrecision) {
            {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16})
         for (int threads = 1; threads <= 3; ++threads) {
           const UpdateProblem problem(shape_of(rule), precision);
-          EXPECT_TRUE(kernel_test::verify(problem, update_oracle(problem), backend, threads))
+          EXPECT_TRUE(kernel_test::verify(problem, make_update_oracle(problem), backend, threads))
               << backend;
         }
 }
@@ -321,7 +321,7 @@ TEST(UpdateBackends, HaveEveryRuleAndPrecision) {
 TEST(UpdateBackends, KnowNormsOfSmallAndLargeElements) {
   const UpdateProblem problem({UpdateRule::sgd, 0.9, 0, 0, {{50}}}, Precision::fp32);
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   for (const char* name : {"reference", "native"}) {
     Backend& backend = *std::get<Backend*>(plugins.open(name));
     const Options options;

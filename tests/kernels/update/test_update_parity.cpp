@@ -59,7 +59,7 @@ Numbers trained(const std::string& rule, const char* name, Precision precision) 
                                {{sizes[0], true, true}, {sizes[1], false, false}}},
                               precision);
   Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   Backend& backend = *std::get<Backend*>(plugins.open(name));
   const Options options;
   Device& device = *std::get<Device*>(backend.device(options));

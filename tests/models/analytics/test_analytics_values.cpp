@@ -148,7 +148,7 @@ TEST(AnalyticsValues, ComponentsWithTooWideABoundAreUndecided) {
     TableClaims claims;
     claims.rows = rows;
     claims.features = 1;
-    const std::unique_ptr<Communicator> alone = serial_communicator();
+    const std::unique_ptr<Communicator> alone = make_serial_communicator();
     RankCalls calls(*alone);
     const Verification checked =
         verify_components(components, claims, behind_far_head(rows), {0, rows},
@@ -194,7 +194,7 @@ TEST(AnalyticsValues, AMeanThatIsRoundedIsTakenIntoAccount) {
   TableClaims claims;
   claims.rows = 5;
   claims.features = 2;
-  const std::unique_ptr<Communicator> alone = serial_communicator();
+  const std::unique_ptr<Communicator> alone = make_serial_communicator();
   RankCalls calls(*alone);
   for (const bool of_roots : {false, true}) {
     const Verification checked =
@@ -277,7 +277,7 @@ TEST(AnalyticsValues, EqualRowsMayBeSummedOneAfterTheOther) {
   claims.clusters = {1};
   claims.start = "any";
   claims.iterations = 1;
-  const std::unique_ptr<Communicator> alone = serial_communicator();
+  const std::unique_ptr<Communicator> alone = make_serial_communicator();
   RankCalls calls(*alone);
   const auto verify = [&] {
     return verify_trajectories({&trajectory}, claims, table,
@@ -296,7 +296,7 @@ TEST(AnalyticsValues, ACentroidWithoutCertainRowsStaysAmongThoseItMayHave) {
   claims.clusters = {2};
   claims.start = "any";
   claims.iterations = 1;
-  const std::unique_ptr<Communicator> alone = serial_communicator();
+  const std::unique_ptr<Communicator> alone = make_serial_communicator();
   RankCalls calls(*alone);
   const auto verify = [&](double members, double after) {
     Trajectory trajectory;

@@ -21,7 +21,7 @@ struct Right {
   RowPass all{{0, 1200}, DataType::fp64, false, 1};
   KmeansClaims claims;
   Trajectory trajectory;
-  std::unique_ptr<Communicator> ranks = serial_communicator();
+  std::unique_ptr<Communicator> ranks = make_serial_communicator();
 
   explicit Right(const char* start = "random", int iterations = 3) {
     RankCalls calls(*ranks);
@@ -281,7 +281,7 @@ Verification verify_one(Trajectory trajectory, const DataTable& table, RankCalls
 }
 
 TEST(KmeansVerification, ACentroidWithoutRowsKeepsItsPlace) {
-  const std::unique_ptr<Communicator> ranks = serial_communicator();
+  const std::unique_ptr<Communicator> ranks = make_serial_communicator();
   RankCalls calls(*ranks);
   // The last centroid has no rows; those at 0.5 are the second one's.
   Trajectory trajectory;
@@ -305,7 +305,7 @@ TEST(KmeansVerification, ACentroidWithoutRowsKeepsItsPlace) {
 }
 
 TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
-  const std::unique_ptr<Communicator> ranks = serial_communicator();
+  const std::unique_ptr<Communicator> ranks = make_serial_communicator();
   RankCalls calls(*ranks);
   for (const double left : {-1.0, -9.0})
     for (const double to_first : {0.0, 1.0, 2.0}) {
@@ -322,7 +322,7 @@ TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
 }
 
 TEST(KmeansVerification, DistancesDecideWhatOurScoresCannot) {
-  const std::unique_ptr<Communicator> ranks = serial_communicator();
+  const std::unique_ptr<Communicator> ranks = make_serial_communicator();
   RankCalls calls(*ranks);
   // The difference of the scores is 32 u, of 16 u that a backend's may err and 36 u of our own.
   const double middle = 8 * unit_roundoff(DataType::fp64);

@@ -159,7 +159,7 @@ struct Right {
   RowRange all{0, 2000};
   Components components{9};
   TableClaims claims;
-  std::unique_ptr<Communicator> ranks = serial_communicator();
+  std::unique_ptr<Communicator> ranks = make_serial_communicator();
 
   Right() {
     // It uses the moments in long double and Jacobi rotations: nothing of what is tested.

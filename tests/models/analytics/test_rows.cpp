@@ -78,7 +78,7 @@ TEST(LoadRows, ReadsFewRowsAtOnceForTheirLabels) {
   HostDevice device;
   const auto x = device.allocate(plain_tensor("x", Role::input, DataType::fp32, {3000, 1000})),
              y = device.allocate(plain_tensor("y", Role::input, DataType::fp32, {3000}));
-  load_rows(table, {0, 3000}, device, *x, y.get(), 1, *serial_communicator());
+  load_rows(table, {0, 3000}, device, *x, y.get(), 1, *make_serial_communicator());
   EXPECT_LE(8 * table.most_at_once() * 1000, 8 << 20);
   const auto* const labels = static_cast<const float*>(y->data());
   for (int row = 0; row < 3000; ++row) ASSERT_EQ(labels[row], static_cast<float>(row));

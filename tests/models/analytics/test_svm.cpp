@@ -148,7 +148,7 @@ struct Solved {
   SvmSettings settings;
   SvmClaims claims;
   SvmSolution solution;
-  std::unique_ptr<Communicator> ranks = serial_communicator();
+  std::unique_ptr<Communicator> ranks = make_serial_communicator();
 
   Solved(std::int64_t rows, std::int64_t features, Precision precision, double gap,
          const Spoil& spoil = {}, int evaluations = 20000)

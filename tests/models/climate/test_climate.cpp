@@ -28,8 +28,8 @@ class Climate : public testing::TestWithParam<Counts> {
 };
 
 TEST_P(Climate, WorkAndParametersAreThoseOfTheLayers) {
-  const Graph forward = inference_graph(network(), 1, Precision::fp32),
-              training = training_graph(network(), 1, Precision::fp32, {});
+  const Graph forward = make_inference_graph(network(), 1, Precision::fp32),
+              training = make_training_graph(network(), 1, Precision::fp32, {});
   EXPECT_EQ(forward.flops(), GetParam().forward);
   EXPECT_EQ(training.flops(), GetParam().training);
   std::int64_t parameters = 0;
@@ -45,15 +45,15 @@ TEST_P(Climate, LayersAreTheDefinitions) {
   const NetworkFamily& family = *find_named_network(GetParam().network).family;
   for (const char* fields : {"", "h96w144", "h32w48c5d8", "d16r1"}) {
     const std::string all = family.canonical(fields);
-    const Graph graph = training_graph(family.network(all), 1, Precision::fp32, {});
-    EXPECT_EQ(fault_of_layers(graph, all, family.definition(all)), "");
+    const Graph graph = make_training_graph(family.network(all), 1, Precision::fp32, {});
+    EXPECT_EQ(find_fault_of_layers(graph, all, family.definition(all)), "");
   }
 }
 
 TEST_P(Climate, AnotherWindowOrParameterIsFound) {
   const NetworkFamily& family = *find_named_network(GetParam().network).family;
   const std::string all = family.canonical("d16");
-  const Graph graph = training_graph(family.network(all), 1, Precision::fp32, {});
+  const Graph graph = make_training_graph(family.network(all), 1, Precision::fp32, {});
   const NetworkDefinition right = family.definition(all);
   ASSERT_FALSE(right.windows.empty());
   for (const auto& [layer, window] : right.windows)
@@ -62,22 +62,22 @@ TEST_P(Climate, AnotherWindowOrParameterIsFound) {
           DefinedWindow{window.stride, window.dilation + 1}, DefinedWindow{.padding = 7}}) {
       NetworkDefinition wrong = right;
       wrong.windows[layer] = other;
-      EXPECT_EQ(fault_of_layers(graph, all, wrong).find(layer + " "), 0u) << layer;
+      EXPECT_EQ(find_fault_of_layers(graph, all, wrong).find(layer + " "), 0u) << layer;
     }
   NetworkDefinition wrong = right;
   wrong.windows["logits"] = {2, 1};
-  EXPECT_NE(fault_of_layers(graph, all, wrong), "");
+  EXPECT_NE(find_fault_of_layers(graph, all, wrong), "");
   wrong = right;
   wrong.windows["none"] = {};
-  EXPECT_NE(fault_of_layers(graph, all, wrong), "");
+  EXPECT_NE(find_fault_of_layers(graph, all, wrong), "");
   wrong = right;
   wrong.parameters["logits.bias"] = {4};
-  EXPECT_NE(fault_of_layers(graph, all, wrong), "");
+  EXPECT_NE(find_fault_of_layers(graph, all, wrong), "");
 }
 
 TEST_P(Climate, TheWidthDividesTheChannels) {
   for (const Parameter& parameter :
-       training_graph(network("h32w48c5d16"), 1, Precision::fp32, {}).parameters)
+       make_training_graph(network("h32w48c5d16"), 1, Precision::fp32, {}).parameters)
     EXPECT_LE(parameter.dims.front(), 2048 / 16);
 }
 

@@ -17,7 +17,7 @@ class BareLoop : public ::testing::Test {
 
   std::unique_ptr<Workload> made(Communicator& ranks) const {
     const InputRun run = run_of_faulty(ranks.rank(), ranks.size());
-    return bare_loop_workload(set_, run, claims_of(run), ranks, {{"images_per_s", 24}}, 0);
+    return make_bare_loop_workload(set_, run, claims_of(run), ranks, {{"images_per_s", 24}}, 0);
   }
   std::shared_ptr<FaultySet> set_;
 };
@@ -43,7 +43,7 @@ TEST_F(BareLoop, TheCentresOfEvaluationPass) {
     InputRun run = run_of_faulty();
     run.pipeline.decode.training = run.pipeline.shuffle = false;
     EXPECT_TRUE(
-        bare_loop_workload(set_, run, claims_of(run), ranks, {}, 0)->verify_before().passed);
+        make_bare_loop_workload(set_, run, claims_of(run), ranks, {}, 0)->verify_before().passed);
   });
 }
 

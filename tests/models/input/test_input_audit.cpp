@@ -126,8 +126,8 @@ TEST_F(InputAuditTest, CountsTheImagesOfTheTimedEpoch) {
   for (const bool bare : {false, true})
     testing_fakes::on_threads(2, [&](Communicator& ranks) {
       const InputRun run = run_of_faulty(ranks.rank(), 2);
-      const auto workload = bare ? bare_loop_workload(set_, run, claims_of(run), ranks, {}, 0)
-                                 : input_workload(set_, run, claims_of(run), ranks, {}, 0);
+      const auto workload = bare ? make_bare_loop_workload(set_, run, claims_of(run), ranks, {}, 0)
+                                 : make_input_workload(set_, run, claims_of(run), ranks, {}, 0);
       EXPECT_TRUE(workload->verify_before().passed);
       (void)workload->take_done();
       for (const double runs : {1, 3}) {
@@ -149,8 +149,8 @@ TEST_F(InputAuditTest, ARunOfFewerImagesThanTheCaseNamesIsIncorrect) {
           run.pipeline.batch /= 2;
         else
           run.batches = 1;
-        const auto workload = bare ? bare_loop_workload(set_, run, claims, ranks, {}, 0)
-                                   : input_workload(set_, run, claims, ranks, {}, 0);
+        const auto workload = bare ? make_bare_loop_workload(set_, run, claims, ranks, {}, 0)
+                                   : make_input_workload(set_, run, claims, ranks, {}, 0);
         EXPECT_FALSE(workload->verify_before().passed) << bare << half_batches;
         (void)workload->take_done();
         run_once(*workload);
@@ -164,7 +164,7 @@ TEST_F(InputAuditTest, FindsAnotherPipelineThanTheCaseNames) {
     const auto finds = [&](const std::string& told, const std::function<void(InputClaims&)>& ask) {
       InputClaims claims = claims_of(run);
       ask(claims);
-      const auto workload = input_workload(set_, run, claims, ranks, {}, 0);
+      const auto workload = make_input_workload(set_, run, claims, ranks, {}, 0);
       const Verification checked = workload->verify_before();
       EXPECT_FALSE(checked.passed) << told;
       EXPECT_NE(checked.reason.find(told), std::string::npos) << told << ": " << checked.reason;

@@ -18,15 +18,15 @@ class InputWorkload : public ::testing::Test {
 
   /// A workload on one rank, verified.
   std::unique_ptr<Workload> verified(Communicator& ranks) {
-    auto made = input_workload(set_, run_of_faulty(), claims_of(run_of_faulty()), ranks,
-                               {{"images_per_s", 24}}, 0);
+    auto made = make_input_workload(set_, run_of_faulty(), claims_of(run_of_faulty()), ranks,
+                                    {{"images_per_s", 24}}, 0);
     const Verification before = made->verify_before();
     EXPECT_TRUE(before.passed) << before.reason;
     EXPECT_EQ(before.checked, faulty_samples * 3 * 16 * 16);
     return made;
   }
   std::unique_ptr<Workload> made(const InputRun& run, Communicator& ranks) const {
-    return input_workload(set_, run, claims_of(run), ranks, {}, 0);
+    return make_input_workload(set_, run, claims_of(run), ranks, {}, 0);
   }
   std::shared_ptr<FaultySet> set_;
 };
@@ -132,7 +132,7 @@ TEST_F(InputWorkload, TheLimitOfBadSamplesIsForAllRanks) {
       InputRun run = run_of_faulty(ranks.rank(), 2);
       run.pipeline.max_bad_samples = most;
       run.batches = 8 * run.batches;  // several epochs: each rank meets its sample
-      const auto workload = input_workload(set, run, claims_of(run), ranks, {}, 0);
+      const auto workload = make_input_workload(set, run, claims_of(run), ranks, {}, 0);
       EXPECT_TRUE(workload->verify_before().passed);
       run_once(*workload);
       const std::string message = message_of<InputError>([&] { workload->verify_after(); });
@@ -181,7 +181,7 @@ TEST_F(InputWorkload, ColdFilesAreProvenCold) {
     run.batches = 1;
     run.cold = true;
     EXPECT_NE(message_of<CaseError>([&] {
-                input_workload(open_samples(file, {0, 5}), run, claims_of(run), ranks, {}, 0);
+                make_input_workload(open_samples(file, {0, 5}), run, claims_of(run), ranks, {}, 0);
               }).find("stay in the page cache"),
               std::string::npos);
   });

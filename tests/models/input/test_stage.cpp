@@ -54,7 +54,7 @@ TEST(Stage, EachFileIsReadOnceAndIsOnEveryNode) {
           EXPECT_EQ(cost.lacking_bytes, count * stage_sum);
           EXPECT_EQ(cost.kept_bytes, count * stage_sum);
           EXPECT_EQ(cost.passed_bytes, (count - 1) * stage_sum);
-          EXPECT_EQ(fault_of_staging(cost), "");
+          EXPECT_EQ(find_fault_of_staging(cost), "");
           if (staged.kept != nullptr) {
             EXPECT_EQ(staged.kept->fault(), "");
           }
@@ -77,7 +77,7 @@ TEST(Stage, OnlyWhatANodeLacksIsRead) {
           EXPECT_EQ(cost.lacking_bytes, lacking_bytes);
           EXPECT_EQ(cost.kept_bytes, lacking_bytes);
           EXPECT_EQ(cost.replaced_files, replaced);
-          EXPECT_EQ(fault_of_staging(cost), "");
+          EXPECT_EQ(find_fault_of_staging(cost), "");
         },
         1);
     expect_staged(folder, 2);

@@ -13,22 +13,23 @@ TEST(StagingCost, BytesThatAreReadTwiceAreNoStaging) {
   StagingCost cost;
   cost.set_bytes = cost.staged_bytes = cost.read_bytes = 1e6;
   cost.lacking_bytes = cost.kept_bytes = 2e6;
-  EXPECT_EQ(fault_of_staging(cost), "");
+  EXPECT_EQ(find_fault_of_staging(cost), "");
   cost.read_bytes = 1.004e6;
-  EXPECT_EQ(fault_of_staging(cost), "");
+  EXPECT_EQ(find_fault_of_staging(cost), "");
   for (const double bytes : {2e6, 1.006e6, 0.99e6, 0.0}) {
     cost.read_bytes = bytes;
-    EXPECT_NE(fault_of_staging(cost).find("not each file once"), std::string::npos) << bytes;
+    EXPECT_NE(find_fault_of_staging(cost).find("not each file once"), std::string::npos) << bytes;
   }
   // One of many small files.
   cost.staged_bytes = 1e9;
   cost.read_bytes = 1e9 + 5000;
-  EXPECT_NE(fault_of_staging(cost), "");
+  EXPECT_NE(find_fault_of_staging(cost), "");
   cost.nodes = 2;
-  EXPECT_EQ(fault_of_staging(cost), "");
+  EXPECT_EQ(find_fault_of_staging(cost), "");
   cost.staged_bytes = cost.read_bytes = 1e6;
   cost.kept_bytes = 1e6;
-  EXPECT_NE(fault_of_staging(cost).find("kept 1000000 bytes of the 2000000"), std::string::npos);
+  EXPECT_NE(find_fault_of_staging(cost).find("kept 1000000 bytes of the 2000000"),
+            std::string::npos);
 }
 
 TEST(StagingCost, MetricsAreOfWhatWasDone) {
@@ -50,7 +51,7 @@ TEST(StagingCost, MetricsAreOfWhatWasDone) {
   EXPECT_EQ(metrics.at("stage_cached_percent").value, 25);
   cost = of_later_row(cost);
   metrics = staging_metrics(cost);
-  EXPECT_EQ(fault_of_staging(cost), "");
+  EXPECT_EQ(find_fault_of_staging(cost), "");
   EXPECT_EQ(metrics.at("stage_set_bytes").value, 1e9);
   for (const char* name : {"stage_s", "stage_read_ratio", "stage_cached_percent"})
     EXPECT_FALSE(metrics.contains(name)) << name;
@@ -69,7 +70,8 @@ class StagedWorkload : public ::testing::Test {
   }
   static std::unique_ptr<Workload> workload(StagedSet set, Communicator& ranks) {
     const InputRun run = run_of_faulty(ranks.rank(), ranks.size());
-    auto inner = input_workload(open_samples(set.data, {0, 5}), run, claims_of(run), ranks, {}, 0);
+    auto inner =
+        make_input_workload(open_samples(set.data, {0, 5}), run, claims_of(run), ranks, {}, 0);
     return make_staged_workload(std::move(inner), std::move(set), ranks);
   }
   Folder folder_;

@@ -18,7 +18,7 @@
 namespace assay::network_test {
 
 struct Session {
-  std::unique_ptr<Communicator> ranks = serial_communicator();
+  std::unique_ptr<Communicator> ranks = make_serial_communicator();
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Evaluator> evaluator;
   std::unique_ptr<Batches> training, validation;
@@ -45,8 +45,8 @@ struct Session {
     auto found = Evaluator::make(*trainer, plugins(), *ranks);
     evaluator = std::move(std::get<std::unique_ptr<Evaluator>>(found));
     const auto learnable = std::make_shared<const LearnableImages>(LearnableSettings{10, 32, seed});
-    training = learnable_batches(learnable, images, {batch, 0, 1, true, seed});
-    validation = learnable_batches(learnable, 300, {batch, 0, 1, false, seed});
+    training = make_learnable_batches(learnable, images, {batch, 0, 1, true, seed});
+    validation = make_learnable_batches(learnable, 300, {batch, 0, 1, false, seed});
     settings.epochs = 2;
     settings.rate = 0.1;
     settings.decay.kind = Decay::Kind::cosine;

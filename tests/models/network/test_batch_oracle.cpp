@@ -61,7 +61,7 @@ struct Changed {
 std::unique_ptr<Batches> made(const TrainingData& from, bool training, int rank = 0,
                               int ranks = 1) {
   const BatchShare share{4, rank, ranks, training, 7};
-  return training ? training_batches(from, share) : validation_batches(from, share);
+  return training ? make_training_batches(from, share) : make_validation_batches(from, share);
 }
 
 /// Right batches have no fault; each of these changes is one.
@@ -170,7 +170,7 @@ TEST(BatchOracle, OtherImagesAreRefused) {
     EXPECT_SAYS(fault(data, of_second, 1, true, 8), "channel ");
   }
   const TrainingData from = data_of("learnable:n60v22");
-  const auto training = learnable_batches(
+  const auto training = make_learnable_batches(
       std::make_shared<const LearnableImages>(LearnableSettings{5, 32, 7}), 22, {4, 0, 3, true, 7});
   Changed learnt(training->next());
   const auto validated = made(from, false, 0, 3);

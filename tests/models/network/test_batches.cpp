@@ -60,7 +60,7 @@ TEST(LearnableBatches, EverySampleComesOnceAnEpochOverAllRanks) {
   for (const int ranks : {1, 3}) {
     std::vector<std::unique_ptr<Batches>> all;
     for (int rank = 0; rank < ranks; ++rank)
-      all.push_back(learnable_batches(small_images(), 60, share_of(4, rank, ranks)));
+      all.push_back(make_learnable_batches(small_images(), 60, share_of(4, rank, ranks)));
     for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
       std::multiset<std::int64_t> seen;
       for (const auto& mine : all)
@@ -80,10 +80,10 @@ TEST(LearnableBatches, EverySampleComesOnceAnEpochOverAllRanks) {
 }
 
 TEST(LearnableBatches, RanksTogetherHaveWhatOneRankHas) {
-  const auto alone = learnable_batches(small_images(), 60, share_of(4));
+  const auto alone = make_learnable_batches(small_images(), 60, share_of(4));
   const std::vector<Copy> expected = take(*alone, 15);
   for (int rank = 0; rank < 3; ++rank) {
-    const auto mine = learnable_batches(small_images(), 60, share_of(4, rank, 3));
+    const auto mine = make_learnable_batches(small_images(), 60, share_of(4, rank, 3));
     for (std::size_t step = 0; step < 5; ++step)
       EXPECT_EQ(copy_of(mine->next()).images,
                 expected[3 * step + static_cast<std::size_t>(rank)].images);
@@ -93,7 +93,7 @@ TEST(LearnableBatches, RanksTogetherHaveWhatOneRankHas) {
 TEST(LearnableBatches, HaveTheImagesAndLabelsOfTheirSamples) {
   std::vector<float> image(static_cast<std::size_t>(small_images()->elements()));
   for (const bool training : {true, false}) {
-    const auto batches = learnable_batches(small_images(), 22, share_of(4, 0, 1, training));
+    const auto batches = make_learnable_batches(small_images(), 22, share_of(4, 0, 1, training));
     const std::int64_t first = training ? 0 : LearnableImages::validation_first;
     for (const Copy& batch : take(*batches, 5))
       for (std::size_t i = 0; i < 4; ++i) {
@@ -109,7 +109,7 @@ TEST(LearnableBatches, HaveTheImagesAndLabelsOfTheirSamples) {
 TEST(LearnableBatches, AnEvaluationHasEachSampleOnceInOrder) {
   std::multiset<std::int64_t> seen;
   for (int rank = 0; rank < 3; ++rank) {
-    const auto mine = learnable_batches(small_images(), 22, share_of(4, rank, 3, false));
+    const auto mine = make_learnable_batches(small_images(), 22, share_of(4, rank, 3, false));
     EXPECT_EQ(mine->steps(), 2);
     for (const Copy& batch : take(*mine, 2)) {
       std::int64_t there = 0;
@@ -128,13 +128,13 @@ TEST(LearnableBatches, AnEvaluationHasEachSampleOnceInOrder) {
   }
   EXPECT_EQ(seen.size(), 22u);
   EXPECT_EQ(std::set<std::int64_t>(seen.begin(), seen.end()).size(), 22u);
-  const auto alone = learnable_batches(small_images(), 22, share_of(4, 0, 1, false));
+  const auto alone = make_learnable_batches(small_images(), 22, share_of(4, 0, 1, false));
   EXPECT_EQ(copy_of(alone->next()).samples, (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
 TEST(LearnableBatches, SeedsAndEpochsHaveOtherOrders) {
   const auto order = [](std::uint64_t seed, int epoch) {
-    const auto batches = learnable_batches(small_images(), 20, share_of(20, 0, 1, true, seed));
+    const auto batches = make_learnable_batches(small_images(), 20, share_of(20, 0, 1, true, seed));
     return take(*batches, epoch + 1).back().samples;
   };
   EXPECT_EQ(order(1, 0), order(1, 0));
@@ -162,26 +162,26 @@ void expect_restarts(const std::function<std::unique_ptr<Batches>()>& make, int 
 
 TEST(Batches, ContinueFromTheirState) {
   expect_restarts([] { return make_resident_batch({10, photograph(8), 7, 40}, share_of(6)); }, 15);
-  expect_restarts([] { return learnable_batches(small_images(), 22, share_of(4)); }, 12);
-  expect_restarts([] { return learnable_batches(small_images(), 22, share_of(4, 1, 2, false)); },
-                  8);
+  expect_restarts([] { return make_learnable_batches(small_images(), 22, share_of(4)); }, 12);
+  expect_restarts(
+      [] { return make_learnable_batches(small_images(), 22, share_of(4, 1, 2, false)); }, 8);
 }
 
 TEST(PipelineBatches, AreThoseOfThePipeline) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const Folder folder;
   const std::shared_ptr<const SampleSet> set = open_samples(write_test_set(folder, 22, 3), {0, 5});
-  const auto batches = pipeline_batches(set, small_settings());
+  const auto batches = make_pipeline_batches(set, small_settings());
   EXPECT_EQ(take(*batches, 12), batches_of(*set, small_settings(), 12));
   EXPECT_EQ(batches->steps(), 5);
   EXPECT_EQ(batches->samples(), 22);
   EXPECT_EQ(batches->classes(), 5);
   EXPECT_EQ(batches->canonical(), set->canonical());
   EXPECT_EQ(batches->counters().images, 48);
-  expect_restarts([&] { return pipeline_batches(set, small_settings()); }, 12);
+  expect_restarts([&] { return make_pipeline_batches(set, small_settings()); }, 12);
   PipelineSettings other = small_settings();
   other.decode.layout = ImageLayout::nchw;
-  EXPECT_THROW(pipeline_batches(set, other), std::logic_error);
+  EXPECT_THROW(make_pipeline_batches(set, other), std::logic_error);
 }
 
 TEST(PipelineBatches, CountBadSamples) {
@@ -192,7 +192,7 @@ TEST(PipelineBatches, CountBadSamples) {
   };
   PipelineSettings settings = small_settings();
   settings.max_bad_samples = 1;
-  const auto batches = pipeline_batches(set, settings);
+  const auto batches = make_pipeline_batches(set, settings);
   batches->start({}, 2);
   take(*batches, 2);
   EXPECT_EQ(batches->bad_samples(), 1);
@@ -202,7 +202,7 @@ TEST(PipelineBatches, CountBadSamples) {
 
 TEST(Batches, WhatCannotBeMadeIsRefused) {
   const auto refused = [](std::int64_t count, const BatchShare& share) {
-    return fixture::message_of([&] { learnable_batches(small_images(), count, share); });
+    return fixture::message_of([&] { make_learnable_batches(small_images(), count, share); });
   };
   EXPECT_EQ(refused(12, share_of(4, 0, 3)), "accepted");
   EXPECT_SAYS(refused(11, share_of(4, 0, 3)),

@@ -15,7 +15,7 @@ using network_test::made;
 /// A scale that doubles after every good update overflows again before two steps in a row do not:
 /// while steps are made again it only falls.
 TEST(CheckedSteps, EndThoughEveryUpdateDoublesTheScale) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const std::int64_t lag : {0, 1}) {
     TrainerSettings of = network_test::small_settings("native");
     of.executor.threads = 1;
@@ -38,7 +38,7 @@ TEST(CheckedSteps, EndThoughEveryUpdateDoublesTheScale) {
 
 /// Else a backend seems to be wrong where a scale that was asked for is too large.
 TEST(CheckedSteps, TellThatAFixedScaleMayBeTooLarge) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings of = network_test::small_settings("native");
   of.executor.threads = 1;
   of.precision = Precision::fp16;
@@ -55,7 +55,7 @@ TEST(CheckedSteps, TellThatAFixedScaleMayBeTooLarge) {
 
 /// Else a backend seems to be wrong where a training has diverged.
 TEST(CheckedSteps, TellThatNoScaleHelps) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const std::int64_t lag : {0, 1}) {
     TrainerSettings of = network_test::small_settings("native");
     of.executor.threads = 1;

@@ -32,7 +32,7 @@ Samples images(const std::string& rows, std::int64_t first, std::int64_t count,
   ImageSetFormat format;
   format.png = true;  // grey squares as they are
   format.files = count > 1000 ? 3 : 1;
-  write_image_set(*table_images(rows, first, count, side), prefix, format);
+  write_image_set(*make_table_images(rows, first, count, side), prefix, format);
   return open_samples(prefix, {0, 10});
 }
 
@@ -108,11 +108,11 @@ class Learner {
     of.decode = {side, training, ImageLayout::nhwc, seed_, Augment::shift};
     of.batch = batch;
     of.shuffle = training;
-    return pipeline_batches(samples, of);
+    return make_pipeline_batches(samples, of);
   }
 
   std::uint64_t seed_;
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;
 };

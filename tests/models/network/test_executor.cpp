@@ -13,7 +13,7 @@ using network_test::plugins;
 using network_test::small_settings;
 
 TEST(Executor, TellsOnceOfEachBackendWhyNoneComputesANode) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings of = small_settings("native");
   of.precision = Precision::fp64;
   of.executor.measured = true;

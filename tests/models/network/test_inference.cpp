@@ -26,7 +26,7 @@ Case one_case(std::map<std::string, std::vector<std::string>> given) {
 }
 
 Outcome run(const Case& selected) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   CaseContext context{plugins(), *ranks, 1};
   TimingOptions timing;
   timing.max_time = 0.1;
@@ -72,7 +72,7 @@ TEST(Inference, OneImageIsEnough) {
 /// An audit finds results that are left from before.
 TEST(Inference, RunsThatDoNothingAreFound) {
   const Case selected = one_case({{"backend", {"native"}}});
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   CaseContext context{plugins(), *ranks, 1};
   auto prepared = resnet50_benchmark().prepare(selected, context);
   Workload& workload = *std::get<std::unique_ptr<Workload>>(prepared);
@@ -92,7 +92,8 @@ TEST(Inference, RunsThatDoNothingAreFound) {
 
 TEST(Inference, CountsTheWorkOfAForwardPass) {
   const auto problem = resnet50_benchmark().problem(one_case({}));
-  const double flops = 3 * inference_graph(make_resnet({18, 4, 32, 5}), 1, Precision::fp32).flops();
+  const double flops =
+      3 * make_inference_graph(make_resnet({18, 4, 32, 5}), 1, Precision::fp32).flops();
   EXPECT_DOUBLE_EQ(problem->flops(), flops);
   EXPECT_DOUBLE_EQ(problem->amounts().at("images_per_s"), 3);
   EXPECT_GT(resnet50_benchmark().problem(one_case({{"direction", {"training"}}}))->flops(),

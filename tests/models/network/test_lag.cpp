@@ -47,7 +47,7 @@ StepCheck sum_check(std::uint64_t seed) {
 /// SGD with momentum whose gradients are kept for `lag` steps, from the same network's backward
 /// pass: the weights after each step, each made with its own images and its own rate.
 std::vector<std::vector<double>> delayed_sgd(const std::vector<double>& rates, std::size_t lag) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto network = made(lagging(0), *alone);
   const Graph& graph = network->graph();
   std::vector<double> w = weights_of(*network), v(w.size()), decay(w.size());
@@ -76,7 +76,7 @@ std::vector<std::vector<double>> delayed_sgd(const std::vector<double>& rates, s
 /// The update of step s has the gradients of step s - 1, and the rate of step s.
 TEST(Lag, IsSgdWithDelayedGradients) {
   const std::vector<double> rates{0.01, 0.02, 0.005, 0.01, 0.015};
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(lagging(), *alone);
   const std::vector<double> begin = weights_of(*trainer);
   const auto should = delayed_sgd(rates, 1), other = delayed_sgd(rates, 0);
@@ -100,7 +100,7 @@ TEST(Lag, IsSgdWithDelayedGradients) {
 }
 
 TEST(Lag, AddsUpBatchesOfAStep) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto learnt = [&](std::int64_t lag) {
     TrainerSettings of = lagging(lag);
     of.accumulate = 2;
@@ -124,7 +124,7 @@ TEST(Lag, AddsUpBatchesOfAStep) {
 
 /// A state has the gradients that wait, and what each rank had of them.
 TEST(Lag, StatesHaveTheGradientsThatWait) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto first = made(lagging(), *alone), second = made(lagging(), *alone);
   const auto step = [](Trainer& trainer, std::int64_t which) {
     load_random(trainer, images_of(which));
@@ -174,7 +174,7 @@ TEST(Lag, StatesHaveTheGradientsThatWait) {
 
 /// A new beginning has no gradients that wait.
 TEST(Lag, InitialiseForgetsGradients) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(lagging(), *alone);
   load_random(*trainer, 5);
   for (int i = 0; i < 2; ++i) trainer->step(0.01);
@@ -188,7 +188,7 @@ TEST(Lag, InitialiseForgetsGradients) {
 /// The tensor that the update reads is compared with the gradients before the step: here it is the
 /// gradients of two steps before.
 TEST(Lag, AnUpdateByAnotherStepsGradientsIsFound) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(lagging(), *alone);
   for (std::int64_t step = 0; step < 3; ++step) {
     load_random(*trainer, images_of(step));
@@ -206,7 +206,7 @@ TEST(Lag, AnUpdateByAnotherStepsGradientsIsFound) {
 
 /// A step whose own gradients nobody asked to check may be the one before a checked step.
 TEST(Lag, TheSumOfAnUncheckedStepIsComparedInTheNext) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const bool swapped : {false, true}) {
     const auto trainer = made(lagging(), *alone);
     for (std::int64_t step = 0; step < 2; ++step) {
@@ -224,7 +224,7 @@ TEST(Lag, TheSumOfAnUncheckedStepIsComparedInTheNext) {
 
 /// A scale that changes in every step is taken off as it was when the gradients were made.
 TEST(Lag, UnscalesByTheScaleOfItsGradients) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings of = lagging();
   const auto plain = made(of, *alone);
   of.loss_scale = parse_loss_scale("--loss-scale", "dynamic:256:1");
@@ -241,7 +241,7 @@ TEST(Lag, UnscalesByTheScaleOfItsGradients) {
 /// The step that would learn them is skipped; of gradients that were made before the scale fell,
 /// too, but that lowers it no further.
 TEST(Lag, GradientsThatOverflowAreSkipped) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings of = lagging();
   of.precision = Precision::fp16;
   of.loss_scale = parse_loss_scale("--loss-scale", "dynamic:16777216:2");

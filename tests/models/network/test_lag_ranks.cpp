@@ -132,7 +132,7 @@ std::vector<double> learnt(Trainer& trainer, std::int64_t batches, std::int64_t 
 /// Batch norm sees the same batches, so what is learnt is equal to rounding: whether a sum is made
 /// at once, or in the last moment of the next step.
 TEST(LagRanks, LearnWhatOneRankLearnsThatAccumulates) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const std::vector<double> one = learnt(*trainer_of(*alone, Sums::at_once, 4, 1), 4, 0);
   EXPECT_GT(difference(learnt(*trainer_of(*alone, Sums::at_once, 4, 0), 4, 0), one), 1e-3);
   for (const Sums sums : {Sums::at_once, Sums::deferred})
@@ -146,7 +146,7 @@ TEST(LagRanks, LearnWhatOneRankLearnsThatAccumulates) {
 
 /// Control decides when sums begin, not what they are.
 TEST(ControlledRanks, LearnTheSame) {
-  made(small_settings("native"), *serial_communicator());  // plugins begin in one thread
+  made(small_settings("native"), *make_serial_communicator());  // plugins begin in one thread
   for (const std::int64_t lag : {0, 1})
     testing_fakes::on_threads(3, [&](Communicator& ranks) {
       const std::vector<double> plain =
@@ -161,7 +161,7 @@ TEST(ControlledRanks, LearnTheSame) {
 
 /// A late rank is waited for in control messages; they are no work of the next step.
 TEST(ControlledRanks, WaitedForALateRankInTheirOwnSteps) {
-  made(small_settings("native"), *serial_communicator());  // plugins begin in one thread
+  made(small_settings("native"), *make_serial_communicator());  // plugins begin in one thread
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     const auto trainer = trainer_of(ranks, Sums::at_once, 1, 0, 20000, 0);
     for (std::int64_t step = 0; step < steps_of_test; ++step) {
@@ -176,14 +176,14 @@ TEST(ControlledRanks, WaitedForALateRankInTheirOwnSteps) {
 }
 
 TEST(LagRanks, ASumThatIsTakenTooEarlyIsFound) {
-  made(small_settings("native"), *serial_communicator());  // plugins begin in one thread
+  made(small_settings("native"), *make_serial_communicator());  // plugins begin in one thread
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     learnt(*trainer_of(ranks, Sums::too_early, 1, 1), 2, ranks.rank(), false);
   });
 }
 
 TEST(LagRanks, AnUpdateByThisStepsGradientsIsFound) {
-  made(small_settings("native"), *serial_communicator());
+  made(small_settings("native"), *make_serial_communicator());
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     learnt(*trainer_of(ranks, Sums::newest, 1, 1, 25 << 20), 2, ranks.rank(), false);
   });
@@ -204,7 +204,7 @@ class OverflowsOnOneRank final : public ForwardingCommunicator {
 
 /// Else one rank would make a checked step again, and wait for the others, which do not.
 TEST(LagRanks, AgreeWhetherGradientsOverflowed) {
-  made(small_settings("native"), *serial_communicator());
+  made(small_settings("native"), *make_serial_communicator());
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     for (const std::int64_t lag : {0, 1}) {
       TrainerSettings of = small_settings("native");
@@ -264,7 +264,7 @@ std::pair<double, double> exposed(Communicator& ranks, std::int64_t lag, bool bl
 }
 
 TEST(LagRanks, SumsAreHiddenBehindTheNextStep) {
-  made(small_settings("native"), *serial_communicator());
+  made(small_settings("native"), *make_serial_communicator());
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     const double whole = std::chrono::duration<double>(Slow::duration).count();
     EXPECT_GT(exposed(ranks, 0, false).first, 0.9 * whole);

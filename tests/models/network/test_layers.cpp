@@ -65,7 +65,7 @@ TEST(Layers, GradientsOfTheDefinitionAreDifferences) {
 
 /// The gradients of one pass, by parameter, beside those of the definition.
 void expect_gradients(const TrainerSettings& of, double most) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(of, *alone);
   const ReferenceBatch batch = batch_of(of.batch);
   trainer->load(std::span(batch.images), batch.labels);
@@ -99,7 +99,7 @@ TEST(Layers, CheckedStepsPass) {
       TrainerSettings of = settings_of(backend, precision);
       of.accumulate = 2;
       of.lag = 1;
-      const auto alone = serial_communicator();
+      const auto alone = make_serial_communicator();
       const auto trainer = made(of, *alone);
       const ReferenceBatch batch = batch_of(of.batch);
       trainer->load(std::span(batch.images), batch.labels);
@@ -171,7 +171,7 @@ std::vector<double> learnt(int changed, std::int64_t lag) {
   TrainerSettings of = settings_of("native", Precision::fp32);
   of.accumulate = 2;
   of.lag = lag;
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const ReferenceBatch batch = batch_of(of.batch);
   const auto fresh = [&] {
     auto trainer = made(of, *alone);
@@ -199,7 +199,7 @@ TEST(Layers, ATrainingThatGoesOnHasTheMasksOfOneThatWasNotInterrupted) {
 }
 
 TEST(Layers, InferenceHasNoDropout) {
-  const Graph graph = inference_graph(layered_network(), 2, Precision::fp32);
+  const Graph graph = make_inference_graph(layered_network(), 2, Precision::fp32);
   for (const GraphNode& node : graph.nodes) EXPECT_NE(node.problem->kind(), "dropout");
 }
 
@@ -228,14 +228,14 @@ std::string fault_of_masks(std::int64_t steps, Communicator& trained, Communicat
 }
 
 TEST(Layers, RepeatedMasksAreFound) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   EXPECT_EQ(fault_of_masks(0, *alone, *alone), "");
   EXPECT_EQ(fault_of_masks(1, *alone, *alone),
             "drop forward has the mask of pass 0 of the training in its pass 1");
   (void)network_test::plugins();
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     EXPECT_EQ(fault_of_masks(0, ranks, ranks), "");
-    const auto own = serial_communicator();
+    const auto own = make_serial_communicator();
     EXPECT_EQ(fault_of_masks(0, *own, ranks),
               "two layers, or ranks, have the same masks of dropout");
   });

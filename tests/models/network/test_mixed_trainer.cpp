@@ -49,7 +49,7 @@ TEST(MixedTrainer, EqualsTheNetworkInFp64) {
 
 /// Gradients of filters that were made in 16 bits have but these, and all others more.
 TEST(MixedTrainer, GradientsOfFiltersAreMadeIn16Bits) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const Precision precision : narrow)
     for (const bool gradients : {false, true}) {
       TrainerSettings settings = mixed_settings("native", precision, "fixed:256");
@@ -67,7 +67,7 @@ TEST(MixedTrainer, GradientsOfFiltersAreMadeIn16Bits) {
 }
 
 TEST(MixedTrainer, EmulatedArithmeticIsWide) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const Precision precision : narrow) {
     // Another backend computes the operations that oneDNN would compute in 16 bits.
     TrainerSettings settings = mixed_settings("onednn", precision, "dynamic");
@@ -89,7 +89,7 @@ TEST(MixedTrainer, EmulatedArithmeticIsWide) {
 }
 
 TEST(MixedTrainer, EveryNodePassesItsOracle) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const char* backend : backends) {
     if (!has(backend)) continue;
     for (const Precision precision : narrow) {
@@ -114,7 +114,7 @@ TEST(MixedTrainer, EveryNodePassesItsOracle) {
 std::vector<double> losses(TrainerSettings settings) {
   settings.learning.last_norm = 0.1;
   settings.batch = 8;
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(settings, *alone);
   load_random(*trainer, 5);
   std::vector<double> all;
@@ -147,7 +147,7 @@ TEST(MixedTrainer, LearnsAsFp32Does) {
 
 /// A power of two times all gradients changes no rounding of fp32, and the update takes it off.
 TEST(MixedTrainer, ScalesCancel) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   Trainer::State plain;
   const auto first = made(mixed_settings("native", Precision::fp32), *alone);
   const auto second = made(mixed_settings("native", Precision::fp32, "fixed:1024"), *alone);
@@ -161,7 +161,7 @@ TEST(MixedTrainer, ScalesCancel) {
 }
 
 TEST(MixedTrainer, StepsThatOverflowAreSkipped) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer =
       made(mixed_settings("native", Precision::fp16, "dynamic:16777216:2"), *alone);
   load_random(*trainer, 5);
@@ -190,7 +190,7 @@ TEST(MixedTrainer, StepsThatOverflowAreSkipped) {
 /// A gradient that was not computed is finite with no scale: it ends at 1, where no step is
 /// forgiven.
 TEST(MixedTrainer, WhatIsNotComputedIsNotForgiven) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(mixed_settings("native", Precision::fp16, "dynamic:4"), *alone);
   load_random(*trainer, 5);
   // Images that are no numbers stand for a layer that was left out.
@@ -205,7 +205,7 @@ TEST(MixedTrainer, WhatIsNotComputedIsNotForgiven) {
 }
 
 TEST(MixedTrainer, CountsWhatNarrowNumbersLose) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto percent = [&](Precision precision, const std::string& scale, double rate,
                            const char* metric) {
     TrainerSettings settings = mixed_settings("native", precision, scale);

@@ -24,7 +24,7 @@ Verification normalized(const std::string& backend, const Pixel& pixel) {
   builder.norm("bn", builder.images(vector_input(channels)), NormFusion::relu);
   ExecutorSettings settings;
   settings.backends = {backend};
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   auto made = Executor::make(builder.finish(), settings, network_test::plugins(), *alone);
   if (const auto* const refusal = std::get_if<Unsupported>(&made))
     throw std::runtime_error(refusal->reason);

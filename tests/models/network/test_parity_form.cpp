@@ -22,7 +22,7 @@ Network network(const std::string& descriptor) {
 }
 
 Graph gradients(const Network& network, std::int64_t images, Precision precision) {
-  return gradient_graph(network, images, precision, {});
+  return make_gradient_graph(network, images, precision, {});
 }
 
 ParityForm form(const Network& network, ParityLimits limits,

@@ -41,7 +41,7 @@ Chosen training(const Chosen& others = {}) {
 
 /// The row of a case.
 Outcome outcome_of(const Benchmark& benchmark, const Chosen& chosen) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const Case selected = expand(benchmark, chosen, plugins()).at(0);
   CaseContext context{plugins(), *alone};
   return run_case([&] { return benchmark.prepare(selected, context); }, *alone,
@@ -51,7 +51,7 @@ Outcome outcome_of(const Benchmark& benchmark, const Chosen& chosen) {
 const Chosen to_target{{"epochs", {"4"}}, {"target", {"0.6"}}, {"rate", {"0.05"}}};
 
 TEST(PixelLabels, AComparisonWithFp64HasThoseOfTheSyntheticBatch) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings settings = network_test::small_settings("native");
   settings.network = network_test::pixel_network({.input = network_test::small_pixels});
   settings.batch = 3;
@@ -98,8 +98,8 @@ TEST(PixelLabels, TwoRanksReachIt) {
     auto evaluator =
         std::get<std::unique_ptr<Evaluator>>(Evaluator::make(*trainer, plugins(), ranks));
     const BatchShare share{4, ranks.rank(), 2, true, 1};
-    const auto train = training_batches(run.data, share),
-               validate = validation_batches(run.data, share);
+    const auto train = make_training_batches(run.data, share),
+               validate = make_validation_batches(run.data, share);
     const NetworkDefinition definition = benchmark.definition("c3");
     TrainingOracle oracle(selected.settings, definition, 1, ranks);
     StepOracle steps(StepClaims(selected.settings, definition.input), trainer->executor(), ranks);
@@ -141,7 +141,7 @@ TEST(PixelLabels, AWeightOfTheNextClassIsFound) {
   EXPECT_EQ(outcome.status, "incorrect");
   EXPECT_SAYS(outcome.reason, "the loss of image 0 is ");
   // A small training with it does not end as the definition's either.
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const Case selected = expand(faulty, training(), plugins()).at(0);
   auto trainer = network_test::made(typed_settings<NetworkSettings>(selected).run.trainer, *alone);
   Verification found;
@@ -175,8 +175,8 @@ TEST(PixelLabels, SmoothingIsRefused) {
 const InputShape shape{4, 32, 48};
 
 std::unique_ptr<Batches> fields(bool train) {
-  return learnable_batches(std::make_shared<const LearnableFields>(shape, 3, 7), train ? 60 : 22,
-                           {4, 0, 1, train, 7});
+  return make_learnable_batches(std::make_shared<const LearnableFields>(shape, 3, 7),
+                                train ? 60 : 22, {4, 0, 1, train, 7});
 }
 
 BatchOracle oracle_of(const std::string& data) {

@@ -26,7 +26,7 @@ TrainerSettings settings() {
 }
 
 std::vector<double> gradient_of(std::uint64_t seed) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(settings(), *alone);
   load_random(*trainer, seed);
   trainer->make_gradients();
@@ -61,7 +61,7 @@ TEST(Ranks, GradientsAreTheSumOfEachRanksOwn) {
     EXPECT_EQ(weights[static_cast<std::size_t>(rank)], weights[0]);
   }
   // The update has the mean: w - rate (gradient / ranks + decay w), with a velocity of 0 before.
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(settings(), *alone);
   const std::vector<double> before = read_values(trainer->executor(), trainer->graph().weights);
   const Parameter& first = trainer->graph().parameters.front();
@@ -81,7 +81,7 @@ struct Learnt {
 
 /// One step of one rank that accumulates the gradients of so many batches.
 Learnt accumulated(std::int64_t passes) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings of = settings();
   of.accumulate = passes;
   const auto trainer = made(of, *alone);

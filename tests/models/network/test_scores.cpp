@@ -30,7 +30,7 @@ TEST(ClaimedError, ByHand) {
 
 /// A trainer of a small P1B1 that has run on a batch of learnable data.
 struct Autoencoder {
-  std::unique_ptr<Communicator> ranks = serial_communicator();
+  std::unique_ptr<Communicator> ranks = make_serial_communicator();
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Batches> batches;
   NetworkDefinition definition;
@@ -50,7 +50,7 @@ struct Autoencoder {
     data.data = claims.at("data");
     data.input = settings.network.input;
     data.labels = Labels::none;
-    batches = validation_batches(data, {8, 0, 1, false, 1});
+    batches = make_validation_batches(data, {8, 0, 1, false, 1});
   }
   Executor& executor() { return trainer->executor(); }
 };
@@ -112,7 +112,7 @@ TEST(EvaluationOracle, JudgesCorrelations) {
 TEST(P1b1, HasTheOriginalsParametersAndWork) {
   const NamedNetwork of = find_named_network("candle-p1b1");
   const Network network = of.family->network(of.family->canonical(of.fields));
-  const Graph graph = training_graph(network, 100, Precision::fp32, {});
+  const Graph graph = make_training_graph(network, 100, Precision::fp32, {});
   std::int64_t parameters = 0;
   for (const Parameter& parameter : graph.parameters) parameters += parameter.elements();
   EXPECT_EQ(parameters, 244397083);

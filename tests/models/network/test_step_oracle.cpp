@@ -52,7 +52,7 @@ Verification judged(Trainer& trainer, const Settings& claims, Communicator& rank
 }
 
 Verification judged(const TrainerSettings& of, const Settings& claims) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(of, *alone);
   load_random(*trainer, 5);
   return judged(*trainer, claims, *alone);
@@ -142,7 +142,7 @@ TEST(StepOracle, FindsOtherLosses) {
 }
 
 TEST(StepOracle, FindsALossThatIsToldWrongly) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(small(), *alone), other = made(small(), *alone);
   load_random(*trainer, 5);
   StepOracle oracle(StepClaims(settings_of()), trainer->executor(), *alone);
@@ -159,14 +159,14 @@ TEST(StepOracle, FindsALossThatIsToldWrongly) {
 }
 
 TEST(StepOracle, FindsAnotherRate) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(small(), *alone);
   load_random(*trainer, 5);
   expect_fault(judged(*trainer, settings_of(), *alone, 0.99 * rate), "the weights of");
 }
 
 TEST(StepOracle, FindsStatisticsThatAreNotAveraged) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(small(), *alone);
   load_random(*trainer, 5);
   const std::vector<double> initial = trainer->running_statistics();
@@ -176,7 +176,7 @@ TEST(StepOracle, FindsStatisticsThatAreNotAveraged) {
 }
 
 TEST(StepOracle, FindsASecondUpdate) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings of = small("reference");
   of.precision = Precision::bf16;
   const auto trainer = made(of, *alone);

@@ -50,7 +50,7 @@ TEST(Trainer, GradientsWhoseTermsCancelAreUndecided) {
 }
 
 TEST(Trainer, EveryNodePassesItsOracle) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const char* backend : {"native", "onednn"}) {
     if (!has(backend)) continue;
     const auto trainer = made(small_settings(backend), *alone);
@@ -65,7 +65,7 @@ TEST(Trainer, EveryNodePassesItsOracle) {
 }
 
 TEST(Trainer, LearnsItsBatch) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(small_settings("native"), *alone);
   load_random(*trainer, 5);
   trainer->step(0.01);
@@ -78,7 +78,7 @@ TEST(Trainer, LearnsItsBatch) {
 }
 
 TEST(Trainer, StatesAreExchanged) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(small_settings("native"), *alone);
   load_random(*trainer, 5);
   trainer->step(0.01);
@@ -96,7 +96,7 @@ TEST(Trainer, StatesAreExchanged) {
 
 /// It finds differences of velocities, weights and 16-bit copies alike.
 TEST(Trainer, EveryDifferenceOfStatesIsFound) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings settings = small_settings("native");
   settings.precision = Precision::bf16;
   const auto trainer = made(settings, *alone);
@@ -125,7 +125,7 @@ TEST(Trainer, EveryDifferenceOfStatesIsFound) {
 }
 
 TEST(Trainer, ADifferenceOfSecondMomentsIsFound) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings settings = small_settings("native");
   settings.learning.rule = UpdateRule::adam;
   const auto trainer = made(settings, *alone);
@@ -146,7 +146,7 @@ TEST(Trainer, ADifferenceOfSecondMomentsIsFound) {
 }
 
 TEST(Trainer, AStepTimedByNodesIsAStep) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(small_settings("native"), *alone);
   load_random(*trainer, 5);
   Trainer::State begin;
@@ -162,7 +162,7 @@ TEST(Trainer, AStepTimedByNodesIsAStep) {
 }
 
 TEST(Trainer, AStepInTwoPartsIsAStep) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings settings = small_settings("native");
   settings.precision = Precision::bf16;
   settings.learning.rule = UpdateRule::adam;
@@ -191,7 +191,7 @@ TEST(Trainer, AStepInTwoPartsIsAStep) {
 }
 
 TEST(Trainer, TellsWhyTheHostTakesPartInAStep) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto why = [&](auto change) {
     TrainerSettings settings = small_settings("native");
     change(settings);
@@ -215,7 +215,7 @@ TEST(Trainer, TellsWhyTheHostTakesPartInAStep) {
 }
 
 TEST(Trainer, WhatAStepDoesNotComputeShows) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(small_settings("native"), *alone);
   load_random(*trainer, 5);
   trainer->executor().poison();
@@ -241,7 +241,7 @@ TEST(Trainer, WhatAStepDoesNotComputeShows) {
 }
 
 TEST(Trainer, MeasuredChoicesComputeTheSame) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings settings = small_settings("native");
   settings.executor.measured = true;
   const auto trainer = made(settings, *alone);
@@ -253,7 +253,7 @@ TEST(Trainer, MeasuredChoicesComputeTheSame) {
 }
 
 TEST(Trainer, MovingAveragesAreOfUnbiasedVariances) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(small_settings("native"), *alone);
   load_random(*trainer, 5);
   const std::vector<double> before = trainer->running_statistics();
@@ -271,10 +271,10 @@ TEST(Trainer, MovingAveragesAreOfUnbiasedVariances) {
 
 /// The state is that of ranks, which had another network before.
 TEST(Trainer, MemoryOfGradientsMayHaveBeenUsed) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings settings = small_settings("native");
   const Graph graph =
-      training_graph(settings.network, settings.batch, settings.precision, settings.learning);
+      make_training_graph(settings.network, settings.batch, settings.precision, settings.learning);
   const auto count = static_cast<std::size_t>(graph.elements(graph.gradients));
   const auto used = std::make_shared<std::vector<float>>(count + 16, 1e30F);
   auto* const line = reinterpret_cast<float*>(  // memory of tensors begins on a cache line
@@ -289,7 +289,7 @@ TEST(Trainer, MemoryOfGradientsMayHaveBeenUsed) {
 }
 
 TEST(Trainer, RefusesWhatNoBackendHas) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings settings = small_settings("native");
   settings.executor.backends = {"native"};
   const auto trainer = Trainer::make(settings, plugins(), *alone);

@@ -185,7 +185,7 @@ TEST(TrainingCheckpoint, IsOfAllRanks) {
     const bool first = ranks.rank() == 0;
     const auto trainer = network_test::made(network_test::small_settings("native"), ranks);
     const auto learnable = std::make_shared<const LearnableImages>(LearnableSettings{10, 32, 1});
-    const auto training = learnable_batches(learnable, 40, {4, ranks.rank(), 2, true, 1});
+    const auto training = make_learnable_batches(learnable, 40, {4, ranks.rank(), 2, true, 1});
     ConvergenceSettings settings;
     settings.epochs = 9;
     settings.checkpoint = folder.path() / "kept";

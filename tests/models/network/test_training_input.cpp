@@ -18,14 +18,14 @@ using network_test::plugins;
 const std::string large_images = "generated:n24c10w1000h750files1";
 
 Outcome outcome_of(int steps) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainingRun run;
   run.trainer = network_test::small_settings("native");
   run.steps = steps;
   run.data.data = large_images;
   run.data.classes = run.trainer.network.classes;
   run.data.input = run.trainer.network.input;
-  return run_case([&] { return training_workload(run, plugins(), *alone); }, *alone,
+  return run_case([&] { return make_training_workload(run, plugins(), *alone); }, *alone,
                   TimingOptions{});
 }
 

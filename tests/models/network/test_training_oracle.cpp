@@ -82,14 +82,14 @@ TEST(TrainingOracle, OtherImagesAreRefused) {
                       [](Session& run) {
                         run.training = std::make_unique<Mixed>(
                             std::move(run.training),
-                            learnable_batches(images(2), 160, {32, 0, 1, true, 1}));
+                            make_learnable_batches(images(2), 160, {32, 0, 1, true, 1}));
                       }),
               "of epoch 1 (sample ");
   EXPECT_SAYS(refusal({},
                       [](Session& run) {  // of training
                         run.validation = std::make_unique<Mixed>(
                             std::move(run.validation),
-                            learnable_batches(images(), 320, {32, 0, 1, true, 1}));
+                            make_learnable_batches(images(), 320, {32, 0, 1, true, 1}));
                       }),
               "in the training");
 }
@@ -282,7 +282,7 @@ TEST(StateOracle, AStateThatIsNotTheGeneratorsIsRefused) {
     Session run(3, 8, 32, precision);
     Trainer& trainer = *run.trainer;
     const auto fault = [&](std::uint64_t seed = 3) {
-      return fault_of_start(trainer, "d18w8s32c10", run.definition(), seed);
+      return find_fault_of_start(trainer, "d18w8s32c10", run.definition(), seed);
     };
     EXPECT_EQ(fault(), "") << name(precision);
     EXPECT_SAYS(fault(4), "begins as ");
@@ -304,8 +304,9 @@ TEST(StateOracle, AStateThatIsNotTheGeneratorsIsRefused) {
 
 TEST(StateOracle, LayersAreThoseOfTheDescriptor) {
   for (const char* descriptor : {"d18w8s32c10", "d50w16s64c20"}) {
-    const Graph graph = inference_graph(make_resnet(parse_resnet(descriptor)), 1, Precision::fp32);
-    EXPECT_EQ(fault_of_layers(graph, descriptor, define_resnet(descriptor)), "");
+    const Graph graph =
+        make_inference_graph(make_resnet(parse_resnet(descriptor)), 1, Precision::fp32);
+    EXPECT_EQ(find_fault_of_layers(graph, descriptor, define_resnet(descriptor)), "");
   }
 }
 
@@ -314,15 +315,16 @@ TEST(StateOracle, RanksHaveEqualWeights) {
   testing_fakes::on_threads(3, [&](Communicator& ranks) {
     const auto trainer = network_test::made(network_test::small_settings("native"), ranks);
     const Executor& executor = trainer->executor();
-    EXPECT_EQ(fault_of_ranks(executor, ranks), "");
+    EXPECT_EQ(find_fault_of_ranks(executor, ranks), "");
     const auto memory = executor.memory(executor.graph().weights);
     auto* const weights = static_cast<float*>(memory.get());
     const Parameter& filters = executor.graph().parameters.front();
     if (ranks.rank() == 2) weights[filters.offset] = std::nextafter(weights[filters.offset], 1.0F);
-    EXPECT_EQ(fault_of_ranks(executor, ranks), "") << "a rounding";
+    EXPECT_EQ(find_fault_of_ranks(executor, ranks), "") << "a rounding";
     if (ranks.rank() == 2)
       for (std::int64_t i = 0; i < filters.elements(); ++i) weights[filters.offset + i] *= 1.1F;
-    EXPECT_NE(fault_of_ranks(executor, ranks).find("other weights than rank 0"), std::string::npos);
+    EXPECT_NE(find_fault_of_ranks(executor, ranks).find("other weights than rank 0"),
+              std::string::npos);
   });
 }
 

@@ -19,7 +19,7 @@ namespace test_training_workload {
 using network_test::plugins;
 
 std::vector<std::string> told(double seconds) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   std::vector<std::string> lines;
   TrainingRun run;
   run.trainer = network_test::small_settings("native");
@@ -28,8 +28,8 @@ std::vector<std::string> told(double seconds) {
   run.data.input = run.trainer.network.input;
   run.progress_seconds = seconds;
   run.convergence.progress = [&](const std::string& line) { lines.push_back(line); };
-  const Outcome outcome =
-      run_case([&] { return training_workload(run, plugins(), *alone); }, *alone, TimingOptions{});
+  const Outcome outcome = run_case([&] { return make_training_workload(run, plugins(), *alone); },
+                                   *alone, TimingOptions{});
   EXPECT_EQ(outcome.status, "ok") << outcome.reason;
   return lines;
 }
@@ -46,7 +46,7 @@ TEST(TrainingWorkload, TellsNothingBeforeItIsTime) { EXPECT_TRUE(told(1e9).empty
 
 /// The error comes at once, not after minutes of checks and timed steps, whose row would be lost.
 TEST(TrainingWorkload, ATrainingThatCannotBeIsRefusedBeforeAnythingIsTimed) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   std::vector<std::string> lines;
   TrainingRun good;
   good.trainer = network_test::small_settings("native");
@@ -65,7 +65,7 @@ TEST(TrainingWorkload, ATrainingThatCannotBeIsRefusedBeforeAnythingIsTimed) {
   validating.data.validation = "generated:n8c11w40h36files1";  // of a network for ten classes
   if (why_no_images().empty()) wrong.push_back(validating);
   for (const TrainingRun& run : wrong) {
-    EXPECT_THROW(run_case([&] { return training_workload(run, plugins(), *alone); }, *alone,
+    EXPECT_THROW(run_case([&] { return make_training_workload(run, plugins(), *alone); }, *alone,
                           TimingOptions{}),
                  InputError);
     EXPECT_TRUE(lines.empty()) << lines.front();
@@ -74,7 +74,7 @@ TEST(TrainingWorkload, ATrainingThatCannotBeIsRefusedBeforeAnythingIsTimed) {
 
 /// A case before has left memory to the allocator: a small network would seem to need none.
 TEST(TrainingWorkload, MemoryDoesNotDependOnTheCaseBefore) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   for (const std::int64_t batch : {64, 4}) {
     TrainingRun run;
     run.trainer = network_test::small_settings("native");
@@ -82,7 +82,7 @@ TEST(TrainingWorkload, MemoryDoesNotDependOnTheCaseBefore) {
     run.steps = 1;
     run.data.classes = run.trainer.network.classes;
     run.data.input = run.trainer.network.input;
-    const Outcome outcome = run_case([&] { return training_workload(run, plugins(), *alone); },
+    const Outcome outcome = run_case([&] { return make_training_workload(run, plugins(), *alone); },
                                      *alone, TimingOptions{});
     ASSERT_EQ(outcome.status, "ok") << outcome.reason;
     const auto peak = outcome.metrics.find("peak_memory_bytes");
@@ -93,12 +93,12 @@ TEST(TrainingWorkload, MemoryDoesNotDependOnTheCaseBefore) {
 
 /// Else the row would have the name of a backend, and the time of others.
 TEST(TrainingWorkload, ABackendThatComputesNothingIsUnsupported) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainingRun run;
   run.trainer = network_test::small_settings("missing");
   run.steps = 1;
   const auto outcome = [&] {
-    return run_case([&] { return training_workload(run, plugins(), *alone); }, *alone,
+    return run_case([&] { return make_training_workload(run, plugins(), *alone); }, *alone,
                     TimingOptions{});
   };
   const Outcome found = outcome();

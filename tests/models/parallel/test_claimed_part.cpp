@@ -27,7 +27,7 @@ StepClaims claims_of(const std::string& optimizer) {
 std::string found(const std::string& optimizer,
                   const std::function<void(ClaimedPartUpdate&)>& change = {}) {
   constexpr double rate = 0.02, scale = 8;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   TrainerSettings settings = network_test::small_settings("native");
   settings.learning.rule = parse_name<UpdateRule>(optimizer);
   settings.learning.weight_decay = 0.01;
@@ -53,7 +53,7 @@ std::string found(const std::string& optimizer,
     ClaimedPartUpdate of{claims, graph, part, rate, scale, number, gradient};
     if (change) change(of);
     std::int64_t checked = 0;
-    if (std::string why = fault_of_update(of, before, PartValues::read(update), checked);
+    if (std::string why = find_fault_of_update(of, before, PartValues::read(update), checked);
         !why.empty())
       return why;
     EXPECT_GT(checked, 100);

@@ -173,7 +173,7 @@ TEST(PipelineWay, AStepIsSkippedOnAllStages) {
 
 TEST(PipelineWay, GatheredWeightsAreThoseOfTheStages) {
   const TrainingRun run = run_of("mlp:i64w32l6c10", "pipeline:4", 2);
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   testing_fakes::on_threads(4, [&](Communicator& ranks) {
     Pipeline pipeline(run, ranks);
     pipeline.make(0, 3, false);

@@ -58,14 +58,14 @@ AsyncRecord ahead() {
 }
 
 TEST(Record, OfRightStepsHasNoFault) {
-  EXPECT_EQ(fault_of_record(in_turn(), claims()), "");
-  EXPECT_EQ(fault_of_record(in_turn(), claims(1)), "");
-  EXPECT_EQ(fault_of_record(ahead(), claims()), "");
-  EXPECT_EQ(fault_of_record(ahead(), claims(3)), "");
+  EXPECT_EQ(find_fault_of_record(in_turn(), claims()), "");
+  EXPECT_EQ(find_fault_of_record(in_turn(), claims(1)), "");
+  EXPECT_EQ(find_fault_of_record(ahead(), claims()), "");
+  EXPECT_EQ(find_fault_of_record(ahead(), claims(3)), "");
 }
 
 TEST(Record, AReadBeyondTheBoundIsFound) {
-  const std::string why = fault_of_record(ahead(), claims(1));
+  const std::string why = find_fault_of_record(ahead(), claims(1));
   EXPECT_NE(why.find("lacks the gradient of step 0 of worker 0"), std::string::npos) << why;
 }
 
@@ -115,7 +115,7 @@ TEST(Record, FaultsAreFound) {
   for (const auto& [words, make] : faults) {
     AsyncRecord record = in_turn();
     make(record);
-    const std::string why = fault_of_record(record, claims());
+    const std::string why = find_fault_of_record(record, claims());
     EXPECT_NE(why.find(words), std::string::npos) << words << ": " << why;
   }
 }

@@ -102,14 +102,14 @@ TEST(Servers, AlsoWithDropout) {
   const NamedNetwork dropping = find_named_network("mlp:w32p25c5");
   run.trainer.network = dropping.family->network(dropping.fields);
   run.data.input = run.trainer.network.input;
-  ASSERT_NE(training_graph(run.trainer.network, 4, Precision::fp32, {}).passes, Graph::none);
+  ASSERT_NE(make_training_graph(run.trainer.network, 4, Precision::fp32, {}).passes, Graph::none);
   expect_replayed(run, 3);
 }
 
 /// With one worker nothing is stale, and the steps are those of a rank alone.
 TEST(Servers, OneWorkerLearnsWhatARankLearnsAlone) {
   std::vector<double> alone;
-  const auto serial = serial_communicator();
+  const auto serial = make_serial_communicator();
   const TrainingRun run = run_of("server:1");
   const auto trainer = network_test::made(run.trainer, *serial);
   OrderedBatches batches(run, *serial);
@@ -277,7 +277,7 @@ TEST(Servers, ASlowWorkerIsWaitedForOnlyWithABound) {
 }
 
 TEST(Servers, WeightsAreCutAtParameters) {
-  const Graph graph = training_graph(make_resnet({18, 4, 32, 5}), 1, Precision::fp32, {});
+  const Graph graph = make_training_graph(make_resnet({18, 4, 32, 5}), 1, Precision::fp32, {});
   for (const std::int64_t parts : {1, 2, 3, 7, 62, 1000}) {
     const std::vector<WeightsPart> cut = cut_weights(graph, parts);
     EXPECT_EQ(std::ssize(cut), std::min(parts, std::ssize(graph.parameters)));

@@ -97,7 +97,7 @@ struct Split : network_test::WaySession {
 /// The same steps on one rank, which accumulates the passes of all groups.
 std::vector<double> undivided_weights(TrainingRun run, int ranks, std::int64_t steps) {
   run.trainer.accumulate *= replicas(run.parallel, ranks);
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto plain = network_test::made(run.trainer, *alone);
   const auto passes = static_cast<int>(run.trainer.accumulate);
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -230,7 +230,8 @@ TEST(SplitWay, AStepIsSkippedOnAllRanks) {
 }
 
 std::set<std::string> plan(const std::string& network, int ranks) {
-  return list_divided_layers(gradient_graph(network_of(network), 1, Precision::fp32, {}), ranks);
+  return list_divided_layers(make_gradient_graph(network_of(network), 1, Precision::fp32, {}),
+                             ranks);
 }
 
 TEST(SplitWay, EachBlockHasOnePair) {
@@ -253,7 +254,7 @@ TEST(SplitWay, EachBlockHasOnePair) {
 
 TEST(SplitWay, PartsOfParametersMakeTheWhole) {
   const TrainingRun run = run_of("candle-p1b1:i64w32n8", "split:4");
-  const Graph whole = training_graph(run.trainer.network, 4, Precision::fp32, {}),
+  const Graph whole = make_training_graph(run.trainer.network, 4, Precision::fp32, {}),
               part = split_step(run.trainer.network, 4, Precision::fp32, {}, 4, false, {});
   const auto elements = static_cast<std::size_t>(whole.elements(whole.weights));
   std::vector<std::byte> all(elements), again(elements);

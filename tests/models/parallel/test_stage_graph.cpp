@@ -23,7 +23,7 @@ const MaskSeed masks{7, 0};
 
 Graph pass_of(const Network& network, Precision precision = Precision::fp32,
               std::int64_t batch = 2) {
-  return gradient_graph(network, batch, precision, {}, masks);
+  return make_gradient_graph(network, batch, precision, {}, masks);
 }
 
 std::vector<Stage> stages_of(const Graph& pass, int count, bool accumulates = true) {
@@ -108,7 +108,7 @@ TEST(StageGraph, TooManyStagesAreRefusedByTheNumberOfPlaces) {
 }
 
 std::unique_ptr<Executor> executor_of(Graph graph) {
-  static const auto alone = serial_communicator();
+  static const auto alone = make_serial_communicator();
   ExecutorSettings settings;
   settings.backends = {"native", "onednn", "blas", "reference"};
   auto made = Executor::make(std::move(graph), settings, plugins(), *alone);

@@ -125,7 +125,7 @@ class Comparison {
 /// far.
 Comparison trained(const json& of, const TrainerSettings& settings, const Tolerance& tolerance,
                    std::size_t steps = 10, std::size_t flips = 10) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = made(settings, *alone);
   load_random(*trainer, settings.seed);
   trainer->prepare();
@@ -243,7 +243,7 @@ TEST(GoldenFp64, DepthFifty) {
 
 TEST(GoldenMutation, OneScaledGradientIsFound) {
   const json of = golden("d18w16s32c10b8");
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const TrainerSettings settings = settings_of(of, "native");
   const auto trainer = made(settings, *alone);
   load_random(*trainer, settings.seed);
@@ -272,7 +272,7 @@ TEST(GoldenMutation, OneScaledGradientIsFound) {
 /// Labels are smoothed as PyTorch smooths them.
 TEST(GoldenLoss, WithLabelSmoothing) {
   const json of = golden("d18w16s32c10b8");
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   TrainerSettings settings = settings_of(of, "native");
   settings.learning.smoothing = of.at("label_smoothing");
   const auto trainer = made(settings, *alone);
@@ -285,7 +285,7 @@ TEST(GoldenLoss, WithLabelSmoothing) {
 
 /// The network has the initial parameters and the moving averages after one batch.
 void expect_right_inference(const json& of, const std::string& backend) {
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const TrainerSettings settings = settings_of(of, backend);
   const auto trainer = made(settings, *alone);
   load_random(*trainer, settings.seed);
@@ -296,8 +296,8 @@ void expect_right_inference(const json& of, const std::string& backend) {
   ExecutorSettings executor = settings.executor;
   executor.memory[graph.weights] = trainer->executor().memory(graph.weights);
   auto inference =
-      Executor::make(inference_graph(settings.network, settings.batch, Precision::fp32), executor,
-                     plugins(), *alone);
+      Executor::make(make_inference_graph(settings.network, settings.batch, Precision::fp32),
+                     executor, plugins(), *alone);
   ASSERT_TRUE(std::holds_alternative<std::unique_ptr<Executor>>(inference));
   Executor& of_inference = *std::get<std::unique_ptr<Executor>>(inference);
   load_random(of_inference, settings.seed);

@@ -19,7 +19,7 @@ TEST(Resnet, DescriptorsAreReadAndWritten) {
 }
 
 TEST(Resnet, HasTheParametersOfTheKnownNetwork) {
-  const Graph graph = training_graph(make_resnet({}), 1, Precision::fp32, {});
+  const Graph graph = make_training_graph(make_resnet({}), 1, Precision::fp32, {});
   EXPECT_EQ(graph.parameters.size(), 161U);
   std::int64_t elements = 0, decaying = 0;
   std::set<std::string> names;
@@ -35,24 +35,24 @@ TEST(Resnet, HasTheParametersOfTheKnownNetwork) {
                            "layer3.5.conv3.weight", "layer4.2.bn3.bias", "fc.weight", "fc.bias"})
     EXPECT_TRUE(names.contains(name)) << name;
   EXPECT_EQ(graph.statistics.size(), 53U);
-  EXPECT_EQ(
-      training_graph(make_resnet({18, 64, 224, 1000}), 1, Precision::fp32, {}).parameters.size(),
-      62U);
+  EXPECT_EQ(make_training_graph(make_resnet({18, 64, 224, 1000}), 1, Precision::fp32, {})
+                .parameters.size(),
+            62U);
 }
 
 /// 4.09 G multiply-adds are ResNet-50 v1.5's common count, which leaves out nothing but
 /// normalization, rectifiers and pooling.
 TEST(Resnet, CountsTheKnownWork) {
-  const double forward = inference_graph(make_resnet({}), 1, Precision::fp32).flops();
+  const double forward = make_inference_graph(make_resnet({}), 1, Precision::fp32).flops();
   EXPECT_NEAR(forward, 2 * 4.09e9, 2 * 0.01e9);
   // No gradient of the images.
   const double first = 2.0 * 64 * 3 * 49 * 112 * 112;
-  EXPECT_DOUBLE_EQ(training_graph(make_resnet({}), 1, Precision::fp32, {}).flops(),
+  EXPECT_DOUBLE_EQ(make_training_graph(make_resnet({}), 1, Precision::fp32, {}).flops(),
                    3 * forward - first);
 }
 
 TEST(Resnet, PartsLieSideBySideOnCacheLines) {
-  const Graph graph = training_graph(make_resnet({18, 5, 33, 7}), 2, Precision::fp32, {});
+  const Graph graph = make_training_graph(make_resnet({18, 5, 33, 7}), 2, Precision::fp32, {});
   std::int64_t at = 0;
   for (std::size_t i = graph.parameters.size(); i-- > 0;) {
     const Parameter& of = graph.parameters[i];
@@ -69,7 +69,7 @@ TEST(Resnet, PartsLieSideBySideOnCacheLines) {
 /// Every value is written before it is read, and every gradient of a parameter is made once.
 TEST(Resnet, NodesComeInAnOrderThatCanRun) {
   for (const ResnetShape& shape : {ResnetShape{18, 8, 32, 10}, ResnetShape{50, 4, 64, 3}}) {
-    const Graph graph = training_graph(make_resnet(shape), 2, Precision::fp32, {});
+    const Graph graph = make_training_graph(make_resnet(shape), 2, Precision::fp32, {});
     std::set<ValueIndex> written{graph.images,  graph.labels,  graph.loss_scale, graph.rate,
                                  graph.unscale, graph.weights, graph.velocity,   graph.gradients};
     for (const Parameter& parameter : graph.parameters) written.insert(parameter.value);

@@ -24,8 +24,8 @@ using Make = decltype(&write_workload);
 const std::map<std::string, std::pair<Make, std::string>> operations = {
     {"write", {write_workload, "mb2"}},
     {"read", {read_workload, "mb2"}},
-    {"metadata", {metadata_workload, "n20"}},
-    {"random", {random_workload, "mb2n20kib16"}}};
+    {"metadata", {make_metadata_workload, "n20"}},
+    {"random", {make_random_workload, "mb2n20kib16"}}};
 
 /// A folder in a file system that counts, or a skipped test.
 class IoWorkloadTest : public testing::Test {
@@ -68,7 +68,7 @@ class IoWorkloadTest : public testing::Test {
   /// The message of take_done() about a run that another one has disturbed.
   template <class Disturb>
   std::string fault_of(const std::string& operation, const Disturb& disturb) const {
-    const auto ranks = serial_communicator();
+    const auto ranks = make_serial_communicator();
     const auto workload = make(operation, *ranks);
     EXPECT_TRUE(workload->verify_before().passed);
     workload->take_done();
@@ -134,7 +134,7 @@ TEST_F(IoWorkloadTest, RunsOfWrongSettingsAreRefusedByTheTexts) {
   struct Mistake {
     const char *operation, *made_of, *reason;
   };
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   for (const Mistake& mistake : {
            Mistake{"write", "mb1", "it has 1000000 bytes, not 2000000"},
            Mistake{"write", "mb4", "it has 4000000 bytes, not 2000000"},
@@ -175,7 +175,7 @@ TEST_F(IoWorkloadTest, AShardThatChangesAfterItWasWrittenIsNamed) {
 }
 
 TEST_F(IoWorkloadTest, AChangedShardIsFoundAlsoWhereItsChecksumsAreRight) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const auto workload = make("read", *ranks);
   workload->begin_audit(Audit::poisoned_outputs);
   workload->reset();
@@ -206,7 +206,7 @@ TEST_F(IoWorkloadTest, ReadsOfTheCacheAreNoReadsOfStorage) {
 }
 
 TEST_F(IoWorkloadTest, AWriteIsNotVerifiedByWhatTheCacheHas) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const auto workload = make("write", *ranks);
   workload->begin_audit(Audit::poisoned_outputs);
   run(*workload);
@@ -231,7 +231,7 @@ TEST_F(IoWorkloadTest, NoTwoReadsShareAPageOfTheCache) {
 }
 
 TEST_F(IoWorkloadTest, RandomReadsOfChangedBytesDoNotCount) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const auto workload = make("random", *ranks);
   EXPECT_TRUE(workload->verify_before().passed);
   workload->take_done();
@@ -246,7 +246,7 @@ TEST_F(IoWorkloadTest, RandomReadsOfChangedBytesDoNotCount) {
 }
 
 TEST_F(IoWorkloadTest, FilesThatNoRunHasMadeAreFound) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   const auto workload = make("metadata", *ranks);
   EXPECT_TRUE(workload->verify_before().passed);
   workload->begin_audit(Audit::new_inputs);

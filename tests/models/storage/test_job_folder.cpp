@@ -26,7 +26,7 @@ std::string refusal_of(const Body& body) {
 
 TEST(JobFolder, ASecondJobIsRefusedByName) {
   const Folder here;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   {
     const JobFolder first(here / "", false, *ranks);
     const std::string why = refusal_of([&] { const JobFolder second(here / "", false, *ranks); });
@@ -39,7 +39,7 @@ TEST(JobFolder, ASecondJobIsRefusedByName) {
 
 TEST(JobFolder, KilledJobsLeaveNothingAndKeptOnesStay) {
   const Folder here;
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   fs::create_directories(here / ("assay-io.job." + ranks->host() + ".1.2"));
   here.write("assay-io.job." + ranks->host() + ".1.2/rank0", "left");
   here.write("other", "not of assay");
@@ -71,7 +71,7 @@ TEST(JobFolder, RanksShareOne) {
 }
 
 TEST(JobFolder, WhatCannotBeWrittenIsNamed) {
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   std::string why = refusal_of([&] { const JobFolder job("/proc", false, *ranks); });
   EXPECT_NE(why.find("--folder /proc: cannot be written"), why.npos) << why;
   why = refusal_of([] { find_file_system("/nowhere/at/all"); });

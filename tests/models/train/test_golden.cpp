@@ -42,7 +42,7 @@ void expect_golden(const json& of, const std::string& backend, Precision precisi
   settings.seed = of.at("seed");
   settings.learning.momentum = of.at("momentum");
   settings.learning.weight_decay = of.at("weight_decay");
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const auto trainer = network_test::made(settings, *alone);
   load_random(*trainer, settings.seed);
   trainer->prepare();

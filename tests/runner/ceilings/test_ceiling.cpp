@@ -141,7 +141,7 @@ TEST(Ceiling, TwiceAsFastIsImpossible) {
     EXPECT_TRUE(made["ceiling"].is_null());
     const json file = test::result({made});
     EXPECT_EQ(exit_code(file["rows"]), ExitCode::failed);
-    const auto errors = schema_errors(file, "result", "test");
+    const auto errors = find_schema_errors(file, "result", "test");
     EXPECT_TRUE(errors.empty()) << errors[0];
   }
 }
@@ -273,9 +273,12 @@ TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
     event["event"] = "bracket";
     return event;
   };
-  json run = {{"event", "run"},       {"id", "r"},
-              {"suite", "s"},         {"command", "c"},
-              {"started", utc_now()}, {"environment", environment()}};
+  json run = {{"event", "run"},
+              {"id", "r"},
+              {"suite", "s"},
+              {"command", "c"},
+              {"started", format_utc_now()},
+              {"environment", environment()}};
   json resume = run;
   resume["event"] = "resume";
   const json result = make_run_result(
@@ -287,15 +290,18 @@ TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
   ASSERT_EQ(result["rows"].size(), 4u);
   for (const json& object : result["rows"])
     EXPECT_EQ(object["ceiling"]["brackets"], expected.at(object["id"])) << object["id"];
-  EXPECT_TRUE(schema_errors(result, "result", "test").empty())
-      << schema_errors(result, "result", "test")[0];
+  EXPECT_TRUE(find_schema_errors(result, "result", "test").empty())
+      << find_schema_errors(result, "result", "test")[0];
 }
 
 TEST(Ceiling, SwitchedOffIsSaid) {
   json made = row_of(2, 1e12, 1e6);
-  const json run = {{"event", "run"},       {"id", "r"},
-                    {"suite", "s"},         {"command", "c"},
-                    {"started", utc_now()}, {"environment", environment()},
+  const json run = {{"event", "run"},
+                    {"id", "r"},
+                    {"suite", "s"},
+                    {"command", "c"},
+                    {"started", format_utc_now()},
+                    {"environment", environment()},
                     {"ceilings", false}};
   const json result = make_run_result(make_record({run, {{"event", "row"}, {"row", made}}}), {});
   EXPECT_TRUE(result["rows"][0]["ceiling"].is_null());

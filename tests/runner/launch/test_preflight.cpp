@@ -16,7 +16,7 @@ std::vector<PlacedProcess> as_asked() {
 }
 
 std::string fault(std::vector<PlacedProcess> found, const ProcessShape& shape = two_by_two) {
-  return placement_fault(shape, found);
+  return find_placement_fault(shape, found);
 }
 
 TEST(PreFlight, FindsNothingWhereAllIsAsAskedFor) { EXPECT_EQ(fault(as_asked()), ""); }

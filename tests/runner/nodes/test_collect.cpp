@@ -154,7 +154,7 @@ class Damaging final : public ForwardingCommunicator {
 };
 
 TEST(Mail, AByteThatChangesOnItsWayIsFound) {
-  const std::unique_ptr<Communicator> ranks = serial_communicator();
+  const std::unique_ptr<Communicator> ranks = make_serial_communicator();
   Mail mail(*ranks);
   const std::string text(100, 'x');
   mail.send(0, {Kind::data, text});

@@ -111,9 +111,9 @@ TEST_F(NodeProgressTest, OnlyAJournalBelowIsARunToContinue) {
 }
 
 TEST(Progress, AnErrorAboveTheTimeItselfIsNoNumber) {
-  EXPECT_EQ(spread_text(1.04), " (±1.0 %)");
-  EXPECT_EQ(spread_text(100), " (±100.0 %)");
-  EXPECT_EQ(spread_text(1039), " (not steady)");
+  EXPECT_EQ(format_spread(1.04), " (±1.0 %)");
+  EXPECT_EQ(format_spread(100), " (±100.0 %)");
+  EXPECT_EQ(format_spread(1039), " (not steady)");
 }
 
 }  // namespace test_node_progress

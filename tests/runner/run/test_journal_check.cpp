@@ -44,7 +44,7 @@ class JournalCheck : public testing::Test {
     if (!is_recorded_) return;
     events_ = read_journal(folder_ / "run" / "journal.jsonl");
     events_.push_back({{"event", "bracket"},
-                       {"started", utc_now()},
+                       {"started", format_utc_now()},
                        {"seconds", 1},
                        {"reason", "of a test"},
                        {"rows", json::array()}});
@@ -68,7 +68,7 @@ class JournalCheck : public testing::Test {
     check_finished(plan, record);
     check_machine(plan, capture_environment(), record);
     const json result = make_run_result(record, {});
-    EXPECT_EQ(schema_errors(result, "result", ""), std::vector<std::string>{});
+    EXPECT_EQ(find_schema_errors(result, "result", ""), std::vector<std::string>{});
     for (std::size_t i = 0; i < result.at("rows").size(); ++i)
       check_row(result["rows"][i], i, result, "");
   }

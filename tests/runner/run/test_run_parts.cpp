@@ -180,14 +180,14 @@ TEST(Orders, ArePermutationsThatDependOnSeedLaunchAndPlaceAlone) {
   for (std::uint64_t seed : {0ull, 1ull, 2ull, ~0ull})
     for (int launch = 0; launch < 5; ++launch)
       for (int place = 0; place < 3; ++place) {
-        auto order = random_order(20, seed, launch, place);
-        EXPECT_EQ(order, random_order(20, seed, launch, place));
+        auto order = draw_random_order(20, seed, launch, place);
+        EXPECT_EQ(order, draw_random_order(20, seed, launch, place));
         seen.insert(order);
         std::sort(order.begin(), order.end());
         for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i);
       }
   EXPECT_EQ(seen.size(), 60u);  // of 20! orders: equal ones would show a key that is lost
-  EXPECT_TRUE(random_order(0, 1, 0, 0).empty());
+  EXPECT_TRUE(draw_random_order(0, 1, 0, 0).empty());
 }
 
 TEST(Processes, AreOneForEachValueOfWhatAProcessHasOneOf) {
@@ -242,7 +242,7 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
        {"allocator", "jemalloc"},
        {"launcher", json::array()},
        {"baselines", {"summit"}},
-       {"started", utc_now()},
+       {"started", format_utc_now()},
        {"environment", environment("parent")}},
       launch(0, 0, "first"),
       row(test::row("ok", 1e-3, 0)),
@@ -263,7 +263,7 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
   // Without them the ids of a scaled suite could not be run again from its result.
   EXPECT_EQ(result.run.scale, "1/16");
   EXPECT_EQ(result.run.allocator, "jemalloc");
-  EXPECT_EQ(schema_errors(result, "result", "made"), std::vector<std::string>{});
+  EXPECT_EQ(find_schema_errors(result, "result", "made"), std::vector<std::string>{});
   events.erase(events.begin());
   EXPECT_THROW(make_run_result(make_record(events), {}), InputError);
 }
@@ -298,12 +298,12 @@ TEST(AbandonedAttempt, RowsThatCameTooLateDoNotCountWhereverTheEventStands) {
 }
 
 TEST(Collect, AMissingBaselineIsNamedOnce) {
-  const std::string name = baseline_names().front();
+  const std::string name = list_baseline_names().front();
   json row = test::row("ok", 1e-3, 0);
   row["problem"]["descriptor"] = "of nobody";
   const std::vector<json> events{{{"event", "run"},
                                   {"id", "x"},
-                                  {"started", utc_now()},
+                                  {"started", format_utc_now()},
                                   {"environment", capture_environment()}},
                                  {{"event", "row"}, {"row", row}}};
   const Baseline baseline = Baseline::load(name);

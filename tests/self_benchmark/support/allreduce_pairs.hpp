@@ -23,7 +23,7 @@ namespace assay::self_benchmark {
 /// The ranks that mpirun has started, by the plugin `transport`.
 class MpiRanks {
  public:
-  explicit MpiRanks(const std::string& transport) : alone_(serial_communicator()) {
+  explicit MpiRanks(const std::string& transport) : alone_(make_serial_communicator()) {
     Result<Backend*> backend = plugins_.open(transport);
     if (const auto* refusal = std::get_if<Unsupported>(&backend)) {
       reason_ = refusal->reason;

@@ -36,7 +36,7 @@ nlohmann::json gemm_ratio(int pairs, const std::string& backend_name, MakeBare b
   options.threads = processors();
   const Result<Device*> device = backend.device(options);
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return {{"skip", refusal->reason}};
-  const auto ranks = serial_communicator();
+  const auto ranks = make_serial_communicator();
   GemmShape shape;
   shape.m = shape.n = shape.k = shape.lda = shape.ldb = shape.ldc = gemm_rows;
   auto made = backend.make(GemmProblem(shape, Precision::fp32), options, *ranks);

@@ -57,7 +57,7 @@ inline nlohmann::json input_ratio(int pairs, bool training) {
     for (std::int64_t i = 0; i < input_images / input_batch; ++i) pipeline.next();
     return static_cast<double>(input_images) / seconds_since(start);
   };
-  const auto loop = bare_jpeg_loop();
+  const auto loop = make_bare_jpeg_loop();
   pipeline_rate();
   bare_rate(*loop, images);
   return {{"pairs", alternate(pairs, pipeline_rate, [&] { return bare_rate(*loop, images); })},

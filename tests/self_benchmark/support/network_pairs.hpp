@@ -53,7 +53,7 @@ class TimedNetwork {
   }
 
   Plugins plugins_;
-  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Communicator> ranks_ = make_serial_communicator();
   CaseContext context_{plugins_, *ranks_};
   std::string name_, reason_;
   std::unique_ptr<Workload> workload_;

@@ -19,7 +19,7 @@ class TimedOperation {
  public:
   TimedOperation(const OperationBenchmark& benchmark, const Settings& settings,
                  const std::string& way)
-      : ranks_(serial_communicator()), workload_(make(benchmark, settings, way)) {}
+      : ranks_(make_serial_communicator()), workload_(make(benchmark, settings, way)) {}
   /// Why it cannot be had; empty where it can.
   const std::string& reason() const { return reason_; }
   std::string name() const { return workload_->execution().implementation; }

@@ -179,7 +179,7 @@ class Normalization final : public BoundOperation {
     // The gradient that has passed the rectifier is read again from where the first pass wrote it.
     const bool kept = diff_addend_ != nullptr;
     const void* const g = kept ? diff_addend_ : diff_dst_;
-    const void* const dst = kept ? nullptr : dst_;
+    const void* const dst = kept ? nullptr : static_cast<void*>(dst_);
     each_block([&](std::ptrdiff_t first, std::ptrdiff_t rows) {
       table_.gradients(row(src_, first), row(dst, first), row(g, first), rows, channels_, mean_,
                        factor_, slope_, offset_, row(diff_src_, first));

@@ -7,6 +7,7 @@
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/joined.hpp"
+#include "kernels/update/problem.hpp"
 #include "models/network/loss_scale.hpp"
 #include "models/network/schedule.hpp"
 #include "models/network/training_data.hpp"

@@ -65,7 +65,8 @@ void expect_canonical_rnn(const json& row) {
   ASSERT_EQ(to_descriptor(shape), descriptor);
   const json& parameters = row["parameters"];
   ASSERT_EQ(parameters["input"], "skip");
-  const RnnProblem problem(shape, RnnInput::skip, parse_name<RnnDirection>(parameters["direction"]),
+  const RnnProblem problem(shape, RnnInput::skip,
+                           parse_name<RnnDirection>(parameters["direction"].get<std::string>()),
                            precision(parameters["precision"].get<std::string>()));
   expect_consistent(row, problem.flops());
 }

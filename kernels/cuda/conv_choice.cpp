@@ -263,7 +263,7 @@ class Choice {
     if (why_.empty()) why_ = refused_;
   }
 
-  /// True if the choice depends on the request alone: no plan failed, and none was left out for
+  /// True if the choice depends on the request alone: nothing failed, and nothing was left out for
   /// lack of memory.
   bool is_whole() const { return whole_; }
 
@@ -286,17 +286,21 @@ class Choice {
   /// The first operation suffices if durations are unknown.
   bool decided() const { return best_.operation && best_.seconds <= 0; }
 
-  Candidates algorithms() const {
+  Candidates algorithms() {
     std::vector<Candidate> all;
     for (const ConvChoice& offer :
          fitting(ConvCall(request_.place, request_.problem, request_.form).offers(),
-                 request_.form.arithmetic.math, request_.place.memory_available())) {
+                 request_.form.arithmetic.math, std::numeric_limits<std::size_t>::max())) {
       const std::string& name = list_algorithm_names(
           request_.problem.direction())[static_cast<std::size_t>(offer.algorithm)];
       // An algorithm is offered once in each arithmetic.
       if (std::ranges::find(all, name, &Candidate::name) == all.end())
-        all.push_back(
-            {name, false, [this, offer] { return by_algorithm(request_, offer.algorithm); }});
+        all.push_back({name, false, [this, offer]() -> OperationResult {
+                         if (offer.workspace <= request_.place.memory_available())
+                           return by_algorithm(request_, offer.algorithm);
+                         whole_ = false;
+                         return Unsupported{no_memory_for(request_, "algorithm")};
+                       }});
     }
     return all;
   }

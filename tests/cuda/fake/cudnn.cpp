@@ -6,6 +6,7 @@
 //   FAKE_CUDNN_FAILS=NAME     running it fails (EXECUTION_FAILED)
 //   FAKE_CUDNN_IDLE=NAME      running it does nothing
 //   FAKE_CUDNN_WORKSPACE=N    bytes that every algorithm asks for (default 4096)
+//   FAKE_CUDNN_WORKSPACE_NAME=N  the same for this one alone
 //   FAKE_CUDNN_WRONG=NAME     the last element of this tensor of a recurrent network is wrong (y hy
 //                             cy dx dhx dcx dw)
 //   FAKE_CUDNN_RNN=FAULT      of recurrent networks: bf16 (what lies between two kernels is bf16,

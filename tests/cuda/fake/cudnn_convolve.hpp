@@ -226,7 +226,8 @@ inline void convolve(int direction, const cudnnConvolutionStruct& how, const cud
 inline cudnnStatus_t workspace_of(const std::string& name, std::size_t* bytes) {
   if (is("FAKE_CUDNN_REFUSES", name))
     return refuse("fake: no " + name + " here", CUDNN_STATUS_NOT_SUPPORTED);
-  const char* const given = std::getenv("FAKE_CUDNN_WORKSPACE");
+  const char* given = std::getenv(("FAKE_CUDNN_WORKSPACE_" + name).c_str());
+  if (given == nullptr) given = std::getenv("FAKE_CUDNN_WORKSPACE");
   *bytes = given == nullptr ? 4096 : std::strtoull(given, nullptr, 10);
   return CUDNN_STATUS_SUCCESS;
 }

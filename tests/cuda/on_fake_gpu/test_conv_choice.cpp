@@ -1,8 +1,9 @@
-// The plan of cuDNN's that several ranks take.
+// The plan of cuDNN's that several ranks take, and the one that equal requests of a process get.
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 
 #include "assay/test_paths.hpp"
 #include "comm/forwarding.hpp"
@@ -71,6 +72,62 @@ TEST(ConvOnRanks, TakeWhatAllOfThemHave) {
     }
   }
   unsetenv("FAKE_GPU_WORK_US");
+}
+
+/// Sets variables of the environment while it lives.
+class Variables {
+ public:
+  Variables(std::initializer_list<std::pair<const std::string, std::string>> all) : all_(all) {
+    for (const auto& [name, value] : all_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Variables() {
+    for (const auto& [name, value] : all_) unsetenv(name.c_str());
+  }
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+
+ private:
+  std::map<std::string, std::string> all_;
+};
+
+/// What is taken for this convolution, in fp16: the first that has memory, since all take as long.
+std::string take(const char* shape, const std::string& algorithm) {
+  static auto& plugins = *new Plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  const auto alone = serial_communicator();
+  const Variables equal{{"FAKE_GPU_WORK_US", "100"}, {"FAKE_GPU_SUBMIT_US", "300"}};
+  Result<Backend*> opened = plugins.open("cuda");
+  if (const auto* refusal = std::get_if<Unsupported>(&opened)) return refusal->reason;
+  Options options;
+  options.settings = {{"device", "gpu"}, {"algorithm", algorithm}};
+  auto made = std::get<Backend*>(opened)->make(
+      ConvProblem(parse_conv(shape), ConvDirection::forward, Precision::fp16), options, *alone);
+  if (const auto* refusal = std::get_if<Unsupported>(&made)) return refusal->reason;
+  const Execution ran = std::get<std::unique_ptr<Operation>>(made)->execution();
+  return ran.algorithm + ' ' + ran.implementation;
+}
+
+/// A plan that was taken while memory was short is not kept, and one that is kept is taken again
+/// where its memory is there.
+TEST(ConvChoice, IsKeptWhereMemoryDidNotDecide) {
+  ONLY_ON_THE_FAKE_GPU();
+  const struct {
+    const char *algorithm, *greedy, *first, *second;
+  } kinds[] = {{"graph", "engine_65", "eng65_", "eng67_"},
+               {"auto", "winograd_nonfused", "winograd_nonfused ", "winograd "}};
+  for (const auto& kind : kinds) {
+    const Variables greedy{{std::string("FAKE_CUDNN_WORKSPACE_") + kind.greedy, "100000000"}};
+    const char* const shape = "mb1ic8ih7oc8oh7kh3ph1";
+    for (int turn = 0; turn < 2; ++turn) {
+      {
+        const Variables is_short{{"FAKE_GPU_BYTES", "90000000"}};
+        EXPECT_NE(take(shape, kind.algorithm).find(kind.second), std::string::npos) << turn;
+      }
+      EXPECT_NE(take(shape, kind.algorithm).find(kind.first), std::string::npos) << turn;
+    }
+    // It is kept: the library would now refuse to make it once more.
+    const Variables refused{{"FAKE_CUDNN_REFUSES", kind.greedy}};
+    EXPECT_NE(take(shape, kind.algorithm).find(kind.first), std::string::npos);
+  }
 }
 
 }  // namespace test_conv_choice

@@ -67,7 +67,8 @@ Result<Executor::Candidate> Executor::try_candidate(const GraphNode& node, const
   std::string fault;
   try {
     candidate = make_candidate(node, choice, plugins, ranks);
-  } catch (const CaseError& error) {
+    if (const auto* const refusal = std::get_if<Unsupported>(&candidate)) fault = refusal->reason;
+  } catch (const std::exception& error) {
     if (failure != nullptr && !*failure) *failure = std::current_exception();
     fault = error.what();
   }
@@ -78,11 +79,16 @@ Result<Executor::Candidate> Executor::try_candidate(const GraphNode& node, const
 
 std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
   candidates_.resize(graph_.nodes.size());
+  std::vector<std::vector<Choice>> wanted;
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+    wanted.push_back(candidates_[i].empty() ? choices(i, plugins) : std::vector<Choice>());
+  // Else a rank would wait in try_candidate() for one that does not come.
+  if (settings_.measured) expect_equal(wanted, ranks);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::vector<std::string> reasons;
     std::exception_ptr failure;
     std::vector<Candidate>& all = candidates_[i];
-    for (const Choice& choice : all.empty() ? choices(i, plugins) : std::vector<Choice>()) {
+    for (const Choice& choice : wanted[i]) {
       Result<Candidate> prepared =
           settings_.measured || !choice.algorithm.empty()
               ? try_candidate(graph_.nodes[i], choice, plugins, ranks, &failure)
@@ -148,14 +154,22 @@ void Executor::leave_out_large() {
 /// Candidates must be equal because ranks choose together, by the times of all ranks, and the row
 /// tells only rank 0's choices.
 void Executor::expect_equal_candidates(Communicator& ranks) const {
+  std::vector<std::vector<Choice>> all(candidates_.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const Candidate& candidate : candidates_[i]) all[i].push_back(candidate.choice);
+  expect_equal(all, ranks);
+}
+
+/// Throws on all ranks if they have different `choices` for a node.
+void Executor::expect_equal(const std::vector<std::vector<Choice>>& choices,
+                            Communicator& ranks) const {
   if (ranks.size() == 1) return;
-  const auto list_names = [this](std::size_t node) {
-    std::vector<std::string> names;
-    for (const Candidate& candidate : candidates_[node]) names.push_back(candidate.choice.text());
-    return join(names, ", ");
-  };
   std::vector<std::string> mine;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) mine.push_back(list_names(i));
+  for (const std::vector<Choice>& of_node : choices) {
+    std::vector<std::string> names;
+    for (const Choice& each : of_node) names.push_back(each.text());
+    mine.push_back(join(names, ", "));
+  }
   const std::vector<std::string> all = ranks.allgather(content_hash("candidates", mine));
   const auto other = std::ranges::find_if(all, [&](const auto& hash) { return hash != all[0]; });
   if (other == all.end()) return;

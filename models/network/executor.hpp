@@ -204,6 +204,7 @@ class Executor {
   Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
                                    Communicator& ranks) const;
   void leave_out_large();
+  void expect_equal(const std::vector<std::vector<Choice>>& choices, Communicator& ranks) const;
   void expect_equal_candidates(Communicator& ranks) const;
   std::string why_not_layout(const GraphNode& node, const Candidate& candidate) const;
   TensorSpec make_spec(ValueIndex value) const;

@@ -35,9 +35,9 @@ class Resnet(RunTest):
         self.command(ASSAY, "validate", out, code=0)
         return json.loads(out.read_text())["rows"][0]
 
-    def rows_of_ranks(self, ranks, *words, **more):
+    def rows_of_ranks(self, ranks, *words, of_each=(), **more):
         mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-        return self.row(*words, before=(MPIRUN, "-n", ranks), preload=f"{PRELOAD}:{NCCL}", FAKE_GPU_COUNT=str(ranks), **mpi, **more)
+        return self.row(*words, before=(MPIRUN, "-n", ranks, *of_each), preload=f"{PRELOAD}:{NCCL}", FAKE_GPU_COUNT=str(ranks), **mpi, **more)
 
     def test_a_training_step_is_right(self):
         for backend in ("cuda", "auto"):
@@ -152,6 +152,14 @@ class Resnet(RunTest):
             self.assertEqual(row["status"], "ok", row["reason"])
             self.assertRegex(row["executed"]["implementation"], ", not fused: eng6.*does not compile")
             self.assertEqual(sum(layer["operation"] == operation for layer in row["layers"]), count)
+
+    @unittest.skipUnless(NCCL.exists() and MPIRUN, "needs the fake NCCL of this build and mpirun")
+    def test_what_one_rank_cannot_compile_is_fused_on_none(self):
+        on_rank_1 = 'test "$OMPI_COMM_WORLD_RANK" = 0 || export FAKE_CUDNN_UNCOMPILED=fusion; exec "$@"'
+        row = self.rows_of_ranks(2, "--steps", "2", "--precision", "fp16", of_each=("sh", "-c", on_rank_1, "sh"))
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertRegex(row["executed"]["implementation"], ", not fused: .*rank 1: .*does not compile")
+        self.assertEqual(sum(layer["operation"] == "norm" for layer in row["layers"]), 40)
 
     def test_a_candidate_that_fails_is_left_out(self):
         # Asked by its name, too: the plan in fp32, and an algorithm of the older interface.

@@ -36,6 +36,7 @@ std::vector<BurnTarget::Data> VerifiedWorkload::burn_data() {
 void VerifiedWorkload::load_data(std::size_t kind) {
   fill(0, burn_draws_[kind]);
   buffers_.poison(0);
+  recording_.reset();
   bind(buffers_.set(0));
   device_.stream().wait();
 }

@@ -75,7 +75,7 @@ class Sampler {
 
  private:
   /// True if no rank has failed. If `late` is true on any rank, over() is true from then on; if
-  /// held devices have begun early on any, holds() is false.
+  /// held devices have begun early on any, and runs cannot be recorded there, holds() is false.
   bool others_agree(bool late) noexcept;
   /// Waits in a barrier, then begins to count energy.
   void begin_together();
@@ -86,7 +86,8 @@ class Sampler {
   const bool host_;
   const bool apart_;      ///< the device can be held
   bool wanted_ = true;    ///< hold()
-  bool in_vain_ = false;  ///< held devices began early repeatedly
+  bool in_vain_ = false;  ///< held devices began early repeatedly, also with a recording
+  bool records_ = true;   ///< recording a run was not tried yet
   EarlyBegins early_;
   std::function<void()> prelude_;
   int batch_ = 1;

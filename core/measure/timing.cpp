@@ -98,6 +98,18 @@ double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& tim
   return now;
 }
 
+/// A second early begin in a row gives holding up, or has the runs recorded: neither it nor the
+/// first recorded run shall be a sample. Returns seconds of one run.
+double settle_hold(Sampler& sampler, Communicator& ranks, double seconds, Timing& timing) {
+  for (int run = 0; run < 2; ++run) {
+    double more = sampler.holds() && (run > 0 || !sampler.host_included().empty()) ? 1 : 0;
+    ranks.allreduce_max(std::span(&more, 1));
+    if (more == 0) break;
+    seconds = warm_up_runs(sampler, ranks, 1, timing).front();
+  }
+  return ranks.broadcast(seconds);
+}
+
 /// Runs until the clocks of the ranks' devices are steady, for this many seconds at most; returns
 /// seconds of one run.
 double await_steady_clock(DeviceWatch& watch, Sampler& sampler, Communicator& ranks, double seconds,
@@ -206,6 +218,7 @@ class Measurement {
   /// Warms up, reads what the clock costs, and chooses the batch.
   void prepare() {
     double seconds = ranks_.broadcast(warm_up(sampler_, ranks_, options_.max_time / 5, timing_));
+    if (workload_.samples() == 0) seconds = settle_hold(sampler_, ranks_, seconds, timing_);
     seconds =
         await_steady_clock(watch_, sampler_, ranks_, seconds, options_.longest_clock_wait, timing_);
     timing_.timer_overhead_s = sampler_.clock();

@@ -1,6 +1,7 @@
 #include "core/measure/verified_workload.hpp"
 #include "core/api/prover.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/error.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -84,8 +85,22 @@ void VerifiedWorkload::settle(std::size_t set) {
 
 void VerifiedWorkload::run(Stream& stream) {
   ran_[current_] = true;
-  execute(stream);
+  recorded_ |= recording_ != nullptr;
+  if (recording_)
+    recording_->submit();
+  else
+    execute(stream);
   ++runs_;
+}
+
+/// Prologues write into tensors that are bound, and change nothing that a run submits. A library of
+/// collectives has a host's part in each run.
+bool VerifiedWorkload::record() {
+  if (buffers_.count() == 1 && setup_.arrivals.kind != ArrivalSource::Kind::collective) try {
+      recording_ = device_.stream().record([this] { execute(device_.stream()); });
+    } catch (const CaseError&) {  // it waits, or allocates
+    }
+  return recording_ != nullptr;
 }
 
 Verification VerifiedWorkload::verify_before() {
@@ -153,6 +168,7 @@ Verification VerifiedWorkload::verify_after() {
 Execution VerifiedWorkload::execution() const {
   Execution ran = describe();
   if (setup_.threads > 0) ran.numbers["threads"] = setup_.threads;
+  if (recorded_) ran.implementation += ", each run submitted as one recording";
   return ran;
 }
 
@@ -160,6 +176,7 @@ Execution VerifiedWorkload::execution() const {
 /// failure, because ranks have different verdicts, but must make the same collective calls. Runs
 /// and prologues are timed separately: a slow operation is not a cost of the check.
 void VerifiedWorkload::check_pass(bool exact, const std::string& when, Verification& result) {
+  recording_.reset();  // a binding follows
   for (std::size_t set = 0; set < buffers_.count(); ++set) fill(set, {exact, draws_});
   for (int run = 0; run < runs_of_pass; ++run) {
     for (std::size_t set = 0; set < buffers_.count(); ++set) {

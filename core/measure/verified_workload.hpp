@@ -24,6 +24,7 @@ class VerifiedWorkload : public Workload, private BurnTarget {
   Device* device() final { return &device_; }
   void reset() final;
   void run(Stream& stream) final;
+  bool record() final;
   bool batchable() const final { return buffers_.count() == 1 && !has_inout_ && !consumes_; }
   void begin_audit(Audit kind) final;
   Verification end_audit() final;
@@ -98,6 +99,8 @@ class VerifiedWorkload : public Workload, private BurnTarget {
   std::vector<Draw> burn_draws_;  // by kind of data
   bool has_inout_ = false, consumes_ = false, verified_ = false;
   bool bound_next_ = false;  // begin_audit has bound the next set: the following reset must not
+  std::unique_ptr<Recording> recording_;  // of a run with the tensors that are bound
+  bool recorded_ = false;                 // runs were submitted by it
 };
 
 }  // namespace assay

@@ -95,6 +95,9 @@ class Workload {
   virtual void reset() = 0;
   /// Timed. Asynchronous on stream(); allocates no memory. May throw WrongResult.
   virtual void run(Stream& stream) = 0;
+  /// Lets each following run() be submitted as one recording of it (Stream::record). False if it
+  /// cannot be, or need not be the same work each time. Called after runs, while the stream idles.
+  virtual bool record() { return false; }
   /// True if several runs may be timed together, between two marks and without reset() between
   /// them.
   virtual bool batchable() const = 0;

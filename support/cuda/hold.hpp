@@ -15,7 +15,8 @@ namespace assay::cuda {
 /// driver: the GPU's front end reads it, no multiprocessor is busy). Work submitted behind it
 /// collects in the stream's queue, so that it later runs without gaps. If the host itself had to
 /// wait for the stream (in a library, or because the queue is full after about a thousand
-/// launches), it would wait for ever: a thread therefore releases the stream after at most 0.2 s.
+/// launches; a graph counts as one), it would wait for ever: a thread therefore releases the stream
+/// after at most 0.2 s.
 class StreamHold {
  public:
   StreamHold() = default;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "core/measure/workload.hpp"
@@ -19,7 +20,9 @@ class ScriptedStream final : public Stream {
   void wait() override { ++waits; }
   double seconds(int from, int to) const override { return marks_[to & 15] - marks_[from & 15]; }
   bool hold() override { return can_hold; }
+  std::string release() override { return early; }
   bool can_hold = false;
+  std::string early;  ///< why it begins before it is let go
   double now = 0, clock_cost = 0;
   int waits = 0;
 

@@ -71,6 +71,23 @@ class Clock(RunTest):
         self.assertEqual(row["status"], "ok", row["reason"])
         self.assertRegex(row["time_s"]["host_included"], r"^\d+ of \d+ samples: a library waits for the GPU within a run, or a run has more")
 
+    def test_a_run_of_more_launches_than_a_queue_takes_is_recorded(self):
+        many = {**SLOW_STEPS, "FAKE_GPU_QUEUE": "64", "FAKE_CUDNN_RNN_PIECES": "200"}
+        rnn = ("assay-rnn", "--backend", "cuda", "--problem")
+        recorded = "each run submitted as one recording"
+        for direction, pieces in (("forward_inference", 200), ("bwd", 401)):  # gradients of weights are zeroed
+            row = self.rows(*rnn, "lstm:8-2-3", "--direction", direction, **many)[0]
+            self.assert_of_device(row, pieces)
+            self.assertIn(recorded, row["executed"]["implementation"])
+        # The checks within the timed phase are of recorded runs.
+        row = self.rows(*rnn, "lstm:8-2-3", code=3, FAKE_GPU_GRAPHS="idle", **many)[0]
+        self.assertEqual((row["status"], row["samples_s"]), ("incorrect", []))
+        # What cannot be recorded contains the host: a library that waits, say, or other buffers in each run.
+        for words, variables in ((("lstm:8-2-3",), {"FAKE_GPU_GRAPHS": "0"}), (("lstm:64-2-3", "--cache", "cold"), {})):
+            row = self.rows(*rnn, *words, **many, **variables)[0]
+            self.assertRegex(row["time_s"]["host_included"], r"^\d+ of \d+ samples: a library waits for the GPU within a run, or a run has more")
+            self.assertNotIn(recorded, row["executed"]["implementation"])
+
     @staticmethod
     def pieces(row):
         return round(row["time_s"]["median"] / WORK_S)

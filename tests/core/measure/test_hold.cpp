@@ -4,6 +4,10 @@
 
 #include <deque>
 
+#include "core/measure/sampler.hpp"
+#include "tests/core/scripted_workload.hpp"
+#include "tests/core/thread_communicator.hpp"
+
 namespace assay {
 namespace test_hold {
 
@@ -41,6 +45,41 @@ TEST(EarlyBegins, GivesUpAfterTwoInARow) {
   }
   EXPECT_EQ(told, (std::vector<std::string>{"first", "", "second", "third", "third", "third"}));
   EXPECT_EQ(device.holds, 4);
+}
+
+/// Its runs fit into the queue of a device as recordings alone.
+class Long final : public testing_fakes::ScriptedWorkload {
+ public:
+  explicit Long(bool recordable)
+      : ScriptedWorkload([](int) { return 0.01; }), recordable_(recordable) {
+    scripted().can_hold = true;
+    scripted().early = "the queue is full";
+  }
+  bool record() override {
+    ++tries;
+    if (recordable_) scripted().early = "";
+    return recordable_;
+  }
+  int tries = 0;
+
+ private:
+  testing_fakes::ScriptedStream& scripted() {
+    return static_cast<testing_fakes::ScriptedStream&>(stream());
+  }
+  bool recordable_;
+};
+
+TEST(Sampler, HoldsRecordedRunsIfNoRankIsInVain) {
+  for (const int lacking : {-1, 0, 2})
+    testing_fakes::on_threads(3, [&](Communicator& ranks) {
+      Long workload(ranks.rank() != lacking);
+      Sampler sampler(workload, ranks);
+      for (int run = 0; run < 6; ++run) sampler.once();
+      EXPECT_NO_THROW(sampler.settle());
+      EXPECT_EQ(sampler.holds(), lacking < 0);
+      EXPECT_EQ(sampler.host_included(), ranks.rank() == lacking ? "the queue is full" : "");
+      EXPECT_EQ(workload.tries, 1);
+    });
 }
 
 }  // namespace test_hold

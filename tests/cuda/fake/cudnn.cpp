@@ -13,6 +13,7 @@
 //                             else it has the type of the tensors), gate (the first one has the
 //                             weights of the next unit), step (one is left out), coarse (gates are
 //                             multiples of 1/210000)
+//   FAKE_CUDNN_RNN_PIECES=N   each run of one is N pieces of work (default 1)
 //   FAKE_CUDNN_PARTS=NAME:N   the convolution NAME splits sums into N parts, which it stores and
 //                             adds in the type of the result
 //   FAKE_CUDNN_ENGINE=engine_N  graphs have this engine alone (cudnn_graph.cpp lists them)

@@ -2,7 +2,7 @@
 // whose order is no one's expectation. A backward pass overwrites what its forward pass reserved,
 // as the real one does.
 #include "cudnn_rnn.hpp"
-#include "tests/cuda/fake/worked.hpp"
+#include "tests/cuda/fake/submitted.hpp"
 
 #include <array>
 
@@ -26,8 +26,20 @@ cudnnStatus_t started(const cudnnRNNStruct& net, const cudnnRNNDataStruct& x,
     return refuse("fake: sizes of spaces", CUDNN_STATUS_BAD_PARAM);
   if (net.algorithm == CUDNN_RNN_ALGO_PERSIST_DYNAMIC && net.built_for != x.batch)
     return refuse("fake: kernels are not built", CUDNN_STATUS_BAD_PARAM);
-  std::memset(work, 0x55, work_bytes);
   return starting(names[net.algorithm]);
+}
+
+/// Submits `compute` as the first of FAKE_CUDNN_RNN_PIECES pieces of work: the real one launches
+/// kernels for each step.
+template <class Compute>
+cudnnStatus_t submit_pieces(void* work, std::size_t work_bytes, const Compute& compute) {
+  const char* const pieces = std::getenv("FAKE_CUDNN_RNN_PIECES");
+  fake::submit([=] {
+    std::memset(work, 0x55, work_bytes);
+    compute();
+  });
+  for (int more = pieces == nullptr ? 1 : std::atoi(pieces); more > 1; --more) fake::submit([] {});
+  return CUDNN_STATUS_SUCCESS;
 }
 
 /// The walk of one row backward through a pseudo-layer: adds to `below`, and leaves the gradients
@@ -191,37 +203,41 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t, cudnnRNNDescriptor_t net, cudnnForw
                               cudnnTensorDescriptor_t, const void* cx, void* cy,
                               std::size_t weight_bytes, const void* space, std::size_t work_bytes,
                               void* work, std::size_t reserve_bytes, void* reserve) {
-  const fake::WorkScope meanwhile;
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)
     return status;
   const bool training = mode == CUDNN_FWD_MODE_TRAINING;
   const std::size_t states = reserve_doubles(*net, *x_desc) * sizeof(double);
   if (training && (reserve == nullptr || reserve_bytes != states)) return CUDNN_STATUS_BAD_PARAM;
-  const Call c{*net, *x_desc, Weights(*net, space, nullptr),
-               Reserve(*net, *x_desc, training ? reserve : work)};
-  for (int p = 0; p < net->layers * c.D; ++p)
-    for (int k = 0; k < c.T; ++k)
-      for (int n = 0; n < c.N; ++n) {
-        forward_step(c, p, k, n, x, hx, cx);
-        double* const record = c.reserve.at(p, k, n);
-        for (int j = 0; j < c.H; ++j) {
-          const double h = c.reserve.h(record)[j];
-          if (p / c.D == net->layers - 1)
-            store(net->type, y,
-                  static_cast<std::size_t>((c.time(p, k) * c.N + n) * y_desc->width +
-                                           p % c.D * c.H + j),
-                  h);
-          if (k == c.T - 1 && hy != nullptr) store(net->type, hy, c.state(p, n, j), h);
-          if (k == c.T - 1 && cy != nullptr)
-            store(net->type, cy, c.state(p, n, j), c.reserve.c(record)[j]);
-        }
-      }
-  const auto all_states = static_cast<std::size_t>(net->layers * c.D * c.N * c.H);
-  wrong("y", net->type, y, static_cast<std::size_t>(c.T * c.N * y_desc->width));
-  wrong("hy", net->type, hy, all_states);
-  wrong("cy", net->type, cy, all_states);
-  return CUDNN_STATUS_SUCCESS;
+  return submit_pieces(
+      work, work_bytes,
+      [net_of = *net, x_of = *x_desc, y_of = *y_desc, space, x, y, hx, hy, cx, cy,
+       kept = training ? reserve : work] {
+        const cudnnRNNStruct* const net = &net_of;
+        const cudnnRNNDataStruct* const y_desc = &y_of;
+        const Call c{net_of, x_of, Weights(net_of, space, nullptr), Reserve(net_of, x_of, kept)};
+        for (int p = 0; p < net->layers * c.D; ++p)
+          for (int k = 0; k < c.T; ++k)
+            for (int n = 0; n < c.N; ++n) {
+              forward_step(c, p, k, n, x, hx, cx);
+              double* const record = c.reserve.at(p, k, n);
+              for (int j = 0; j < c.H; ++j) {
+                const double h = c.reserve.h(record)[j];
+                if (p / c.D == net->layers - 1)
+                  store(net->type, y,
+                        static_cast<std::size_t>((c.time(p, k) * c.N + n) * y_desc->width +
+                                                 p % c.D * c.H + j),
+                        h);
+                if (k == c.T - 1 && hy != nullptr) store(net->type, hy, c.state(p, n, j), h);
+                if (k == c.T - 1 && cy != nullptr)
+                  store(net->type, cy, c.state(p, n, j), c.reserve.c(record)[j]);
+              }
+            }
+        const auto all_states = static_cast<std::size_t>(net->layers * c.D * c.N * c.H);
+        wrong("y", net->type, y, static_cast<std::size_t>(c.T * c.N * y_desc->width));
+        wrong("hy", net->type, hy, all_states);
+        wrong("cy", net->type, cy, all_states);
+      });
 }
 
 cudnnStatus_t cudnnRNNBackwardData_v8(
@@ -230,26 +246,31 @@ cudnnStatus_t cudnnRNNBackwardData_v8(
     void* dx, cudnnTensorDescriptor_t, const void* hx, const void* dhy, void* dhx,
     cudnnTensorDescriptor_t, const void* cx, const void* dcy, void* dcx, std::size_t weight_bytes,
     const void* space, std::size_t work_bytes, void* work, std::size_t, void* reserve) {
-  const fake::WorkScope meanwhile;
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)
     return status;
-  const Call c{*net, *x_desc, Weights(*net, space, nullptr), Reserve(*net, *x_desc, reserve)};
-  std::vector<double> above(static_cast<std::size_t>(c.T * c.N * y_desc->width));
-  for (std::size_t i = 0; i < above.size(); ++i) above[i] = load(net->type, dy, i);
-  for (int layer = net->layers; layer-- > 0;) {
-    std::vector<double> below(static_cast<std::size_t>(c.T * c.N * inputs_of(*net, layer)));
-    for (int p = layer * c.D; p < (layer + 1) * c.D; ++p)
-      for (int n = 0; n < c.N; ++n)
-        backward_row(c, p, n, above, {dhy, dcy, hx, cx}, {dhx, dcx}, below);
-    above = std::move(below);
-  }
-  for (std::size_t i = 0; i < above.size(); ++i) store(net->type, dx, i, above[i]);
-  const auto all_states = static_cast<std::size_t>(net->layers * c.D * c.N * c.H);
-  wrong("dx", net->type, dx, above.size());
-  wrong("dhx", net->type, dhx, all_states);
-  wrong("dcx", net->type, dcx, all_states);
-  return CUDNN_STATUS_SUCCESS;
+  return submit_pieces(
+      work, work_bytes,
+      [net_of = *net, x_of = *x_desc, y_of = *y_desc, space, dy, dx, hx, dhy, dhx, cx, dcy, dcx,
+       reserve] {
+        const cudnnRNNStruct* const net = &net_of;
+        const cudnnRNNDataStruct* const y_desc = &y_of;
+        const Call c{net_of, x_of, Weights(net_of, space, nullptr), Reserve(net_of, x_of, reserve)};
+        std::vector<double> above(static_cast<std::size_t>(c.T * c.N * y_desc->width));
+        for (std::size_t i = 0; i < above.size(); ++i) above[i] = load(net->type, dy, i);
+        for (int layer = net->layers; layer-- > 0;) {
+          std::vector<double> below(static_cast<std::size_t>(c.T * c.N * inputs_of(*net, layer)));
+          for (int p = layer * c.D; p < (layer + 1) * c.D; ++p)
+            for (int n = 0; n < c.N; ++n)
+              backward_row(c, p, n, above, {dhy, dcy, hx, cx}, {dhx, dcx}, below);
+          above = std::move(below);
+        }
+        for (std::size_t i = 0; i < above.size(); ++i) store(net->type, dx, i, above[i]);
+        const auto all_states = static_cast<std::size_t>(net->layers * c.D * c.N * c.H);
+        wrong("dx", net->type, dx, above.size());
+        wrong("dhx", net->type, dhx, all_states);
+        wrong("dcx", net->type, dcx, all_states);
+      });
 }
 
 cudnnStatus_t cudnnRNNBackwardWeights_v8(
@@ -257,42 +278,46 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(
     cudnnRNNDataDescriptor_t x_desc, const void* x, cudnnTensorDescriptor_t, const void* hx,
     cudnnRNNDataDescriptor_t, const void*, std::size_t weight_bytes, void* gradients,
     std::size_t work_bytes, void* work, std::size_t, void* reserve) {
-  const fake::WorkScope meanwhile;
   if (mode != CUDNN_WGRAD_MODE_ADD) return refuse("fake: adds alone", CUDNN_STATUS_NOT_SUPPORTED);
   if (const auto status = started(*net, *x_desc, lengths, weight_bytes, work, work_bytes);
       status != CUDNN_STATUS_SUCCESS)
     return status;
-  const Call c{*net, *x_desc, Weights(*net, nullptr, gradients), Reserve(*net, *x_desc, reserve)};
-  for (int p = 0; p < net->layers * c.D; ++p)
-    for (int id = 0; id < 2 * c.G; ++id) {
-      const Place& place = c.weights.place(p, id);
-      const bool recurrent = id >= c.G, aside = net->cell == CUDNN_GRU && id == 2 + c.G;
-      std::vector<std::vector<double>> operands;
-      for (int k = 0; k < c.T; ++k)
-        for (int n = 0; n < c.N; ++n) operands.push_back(c.operands(p, k, n, recurrent, x, hx));
-      for (int j = 0; j < c.H; ++j) {
-        std::vector<double> row(static_cast<std::size_t>(place.columns));
-        double bias = 0;
-        for (int k = 0; k < c.T; ++k)
-          for (int n = 0; n < c.N; ++n) {
-            double* const record = c.reserve.at(p, k, n);
-            const double dz =
-                aside ? c.reserve.aside(record)[j] : record[(recurrent ? id - c.G : id) * c.H + j];
-            bias += dz;
-            c.add_products(operands[static_cast<std::size_t>(k * c.N + n)].data(), dz,
-                           place.columns, row.data());
+  return submit_pieces(
+      work, work_bytes, [net_of = *net, x_of = *x_desc, x, hx, gradients, reserve] {
+        const cudnnRNNStruct* const net = &net_of;
+        const Call c{net_of, x_of, Weights(net_of, nullptr, gradients),
+                     Reserve(net_of, x_of, reserve)};
+        for (int p = 0; p < net->layers * c.D; ++p)
+          for (int id = 0; id < 2 * c.G; ++id) {
+            const Place& place = c.weights.place(p, id);
+            const bool recurrent = id >= c.G, aside = net->cell == CUDNN_GRU && id == 2 + c.G;
+            std::vector<std::vector<double>> operands;
+            for (int k = 0; k < c.T; ++k)
+              for (int n = 0; n < c.N; ++n)
+                operands.push_back(c.operands(p, k, n, recurrent, x, hx));
+            for (int j = 0; j < c.H; ++j) {
+              std::vector<double> row(static_cast<std::size_t>(place.columns));
+              double bias = 0;
+              for (int k = 0; k < c.T; ++k)
+                for (int n = 0; n < c.N; ++n) {
+                  double* const record = c.reserve.at(p, k, n);
+                  const double dz = aside ? c.reserve.aside(record)[j]
+                                          : record[(recurrent ? id - c.G : id) * c.H + j];
+                  bias += dz;
+                  c.add_products(operands[static_cast<std::size_t>(k * c.N + n)].data(), dz,
+                                 place.columns, row.data());
+                }
+              for (int i = 0; i < place.columns; ++i)
+                c.weights.add(place.matrix + static_cast<std::size_t>(j * place.columns + i),
+                              row[static_cast<std::size_t>(i)]);
+              if (place.biased) c.weights.add(place.bias + static_cast<std::size_t>(j), bias);
+            }
           }
-        for (int i = 0; i < place.columns; ++i)
-          c.weights.add(place.matrix + static_cast<std::size_t>(j * place.columns + i),
-                        row[static_cast<std::size_t>(i)]);
-        if (place.biased) c.weights.add(place.bias + static_cast<std::size_t>(j), bias);
-      }
-    }
-  Place last;
-  lay_out(*net, net->layers * c.D - 1, c.G, &last);
-  wrong("dw", net->type, gradients, last.matrix + static_cast<std::size_t>(c.H * c.H));
-  std::memset(reserve, 0, reserve_doubles(*net, *x_desc) * sizeof(double));  // spent
-  return CUDNN_STATUS_SUCCESS;
+        Place last;
+        lay_out(*net, net->layers * c.D - 1, c.G, &last);
+        wrong("dw", net->type, gradients, last.matrix + static_cast<std::size_t>(c.H * c.H));
+        std::memset(reserve, 0, reserve_doubles(net_of, x_of) * sizeof(double));  // spent
+      });
 }
 
 }  // extern "C"

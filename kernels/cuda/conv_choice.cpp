@@ -13,6 +13,7 @@
 
 #include "kernels/conv/bounds.hpp"
 #include "kernels/cuda/conv_algorithms.hpp"
+#include "kernels/cuda/conv_operation.hpp"
 #include "kernels/cuda/conv_plans.hpp"
 #include "kernels/cuda/trial_run.hpp"
 #include "support/cuda/error.hpp"
@@ -48,120 +49,6 @@ class AlgorithmWay final : public ConvWay {
   int algorithm_;
   std::array<void*, 3> tensors_{};
   void* workspace_ = nullptr;
-};
-
-class Convolution final : public BoundOperation {
- public:
-  Convolution(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form,
-              const std::string& algorithm, std::unique_ptr<ConvWay> way)
-      : BoundOperation(form.specs),
-        device_(device),
-        precision_(problem.precision()),
-        direction_(problem.direction()),
-        products_(problem.flops() / 2 / static_cast<double>(form.specs[2].elements())),
-        way_(std::move(way)) {
-    execution_.algorithm = algorithm;
-    execution_.implementation = way_->implementation;
-    execution_.storage = std::string(name(storage(precision_)));
-    if (precision_ == Precision::int8) execution_.storage = std::string(name(precision_));
-    execution_.compute = form.arithmetic.compute;
-    execution_.accumulate = form.arithmetic.accumulate;
-    execution_.layout = form.layout;
-    execution_.workspace_bytes = way_->workspace;
-    if (way_->workspace > 0)
-      arguments_.push_back(bytes_tensor("workspace", Role::workspace, way_->workspace));
-    if (way_->nondeterministic) execution_.numbers["nondeterministic"] = 1;
-    if (way_->winograd_points > 0)
-      execution_.tile = way_->winograd_points - static_cast<int>(problem.shape().kh) + 1;
-  }
-
-  /// Runs once. Returns why the run was not the requested one, or nothing. Throws if cuDNN refuses
-  /// only now, or if something fails. `timed`: sets seconds(), if there is a clock.
-  std::optional<Unsupported> prove(CudnnDevice& device, const std::string& request, bool timed) {
-    const std::optional<KernelMeaning> seen =
-        trial_run(device, *this, request, timed ? &seconds_ : nullptr);
-    recorded_ = seen.has_value();
-    if (seen) seconds_ = seen->seconds;
-    return judge(seen);
-  }
-  /// The same operation for other tensors. It counts as proven, like this one.
-  std::unique_ptr<Convolution> again() const {
-    auto other = std::make_unique<Convolution>(*this);
-    other->way_ = way_->again();
-    return other;
-  }
-  /// Seconds of a run; 0: unknown.
-  double seconds() const { return seconds_; }
-  /// True if these are the seconds of its kernels alone.
-  bool recorded() const { return recorded_; }
-  std::string way() const { return execution_.algorithm + way_->implementation; }
-  void note(const char* name, double value) { execution_.numbers[name] = value; }
-  /// Names the candidates that failed before.
-  void note_failed(const std::vector<std::string>& names) {
-    execution_.implementation += fmt::format(", without {}, which failed", fmt::join(names, ", "));
-  }
-
-  void bind(std::span<Tensor* const> tensors) override {
-    std::vector<void*> data;
-    for (Tensor* const tensor : tensors) data.push_back(tensor->data());
-    way_->bind(data.data(), way_->workspace > 0 ? data.back() : nullptr);
-  }
-
-  void run(Stream& stream) override {
-    device_.use(stream);
-    const cudnnStatus_t status = way_->run();
-    if (status != CUDNN_STATUS_SUCCESS)
-      throw CudnnError(fmt::format("{} ({})", execution_.algorithm, name(direction_)), status);
-  }
-
- private:
-  /// Compares the kernels that ran with the request.
-  std::optional<Unsupported> judge(const std::optional<KernelMeaning>& seen) {
-    const Family family = find_family(execution_.algorithm);
-    if (!seen && !way_->meaning) {
-      // The bounds of fp32 exclude tf32, and exact integers exclude transforms, so an ok row proves
-      // both. This fails for long sums, because the bounds become wide and no integers are small
-      // enough. Errors tell too little about the arithmetic of 16-bit tensors, and about the kind
-      // of transform.
-      const bool shown = (precision_ == Precision::fp32 || precision_ == Precision::fp64 ||
-                          precision_ == Precision::int8) &&
-                         products_ < longest_shown;
-      execution_.evidence = shown && family == Family::direct ? "numerical" : "requested";
-      return std::nullopt;
-    }
-    KernelMeaning known = seen ? *seen : *way_->meaning;
-    if (seen && way_->meaning) {
-      known.names = fmt::format("{}: {}", way_->meaning->names, seen->names);
-      // The engine's note covers everything that the engine may do. Kernel names may not tell the
-      // type of an addition: a kernel may contain a reduction that its name does not mention, and
-      // only the library knows. So the note alone is evidence for the wider bound, unless a kernel
-      // ran that adds parts stored in fp32: no kernel has two ways to add its parts.
-      known.adds_parts |= way_->meaning->adds_parts && !seen->adds_in_fp32;
-    }
-    execution_.implementation = known.names;
-    const std::string why = note_kernels(known, precision_, execution_);
-    // The note says that an engine may use tensor cores. This does not prove tf32; its errors do.
-    if (!seen) execution_.evidence = precision_ == Precision::tf32 ? "requested" : "library";
-    if (known.adds_parts && size_of(storage(precision_)) == 2) {
-      execution_.accumulate = execution_.storage;
-      execution_.numbers[sums::partial_sums] = sums::most_parts;  // docs/method-conv.md
-    }
-    if (known.family != family)
-      return Unsupported{fmt::format("{} ran something else for {} ({})", cudnn_library(),
-                                     execution_.algorithm, known.names)};
-    if (!why.empty()) return Unsupported{fmt::format("{}: {}", cudnn_library(), why)};
-    return std::nullopt;
-  }
-
-  static constexpr double longest_shown = 1e6;
-
-  const CudnnDevice& device_;
-  Precision precision_;
-  ConvDirection direction_;
-  double products_;               ///< in one output, on average
-  std::shared_ptr<ConvWay> way_;  ///< not shared with another operation
-  double seconds_ = 0;
-  bool recorded_ = false;
 };
 
 std::string no_memory_for(const ConvRequest& conv_request, const char* what) {
@@ -229,7 +116,7 @@ constexpr std::size_t most_plans = 4;  // number of plans to try: the first is w
 
 /// Finds the best candidate. All ranks try the same candidates in the same order, and agree on each
 /// outcome before the next trial. So all ranks make equally many collective calls, even if one rank
-/// fails, and choose the same candidate.
+/// fails, and choose the same candidate. Then the candidates that have run are timed together.
 class Choice {
  public:
   explicit Choice(const ConvRequest& conv_request) : request_(conv_request) {
@@ -243,7 +130,8 @@ class Choice {
     refused_ = no_memory_for(request_, "algorithm");
     for (const Candidate& candidate : common([this] { return algorithms(); })) {
       const Trial trial = attempt(candidate);
-      if (trial == Trial::broke || (trial == Trial::best && !best_.parts) || decided()) break;
+      if (trial == Trial::broke || (trial == Trial::best && !tried_.back().parts) || decided())
+        break;
     }
     if (why_.empty()) why_ = refused_;
   }
@@ -267,13 +155,43 @@ class Choice {
   /// lack of memory.
   bool is_whole() const { return whole_; }
 
+  /// Times the candidates that have run in rounds. If that fails, the times of their first runs
+  /// count: the results of each candidate are right.
+  void time_again() {
+    if (tried_.empty() || decided()) return;
+    std::vector<Contender> all;
+    for (const Timed& each : tried_)
+      if (each.seconds > 0)
+        all.push_back(
+            {each.operation.get(), each.operation->recorded(), each.operation->seconds()});
+    try {
+      time_in_rounds(request_.place, all, request_.text);
+    } catch (const std::exception&) {
+      whole_ = false;
+    }
+    std::vector<double> seconds;
+    for (const Contender& each : all) {
+      static_cast<Convolution*>(each.operation)->note_seconds(each.seconds);
+      seconds.push_back(each.seconds);
+    }
+    request_.ranks.allreduce_max(seconds);
+    auto next = seconds.begin();
+    for (Timed& each : tried_)
+      if (each.seconds > 0) each.seconds = *next++;
+  }
+
   /// Throws the first failure if nothing runs.
   OperationResult take() {
-    if (best_.operation) {
-      if (compared_ > 1)
-        best_.operation->note(best_.recorded ? "chosen_by_trace" : "chosen_by_events", compared_);
-      if (!failed_.empty()) best_.operation->note_failed(failed_);
-      return std::move(best_.operation);
+    if (!tried_.empty()) {
+      Timed& best = find_best();
+      const auto compared = std::ranges::count_if(tried_, [&](const Timed& each) {
+        return each.seconds > 0 && each.recorded == best.recorded;
+      });
+      if (compared > 1)
+        best.operation->note(best.recorded ? "chosen_by_trace" : "chosen_by_events",
+                             static_cast<double>(compared));
+      if (!failed_.empty()) best.operation->note_failed(failed_);
+      return std::move(best.operation);
     }
     if (failure_) std::rethrow_exception(failure_);
     return Unsupported{std::move(why_)};
@@ -284,7 +202,15 @@ class Choice {
   using Candidates = Result<std::vector<Candidate>>;
 
   /// The first operation suffices if durations are unknown.
-  bool decided() const { return best_.operation && best_.seconds <= 0; }
+  bool decided() const { return !tried_.empty() && tried_.front().seconds <= 0; }
+
+  /// Among those that have run.
+  Timed& find_best() {
+    Timed* best = &tried_.front();
+    for (Timed& each : tried_)
+      if (is_better(each, *best)) best = &each;
+    return *best;
+  }
 
   Candidates algorithms() {
     std::vector<Candidate> all;
@@ -353,7 +279,7 @@ class Choice {
     return kept;
   }
 
-  /// Runs a candidate on all ranks, and keeps it if it is the best so far.
+  /// Runs a candidate on all ranks, and keeps it. Tells if it is the best so far.
   Trial attempt(const Candidate& candidate) {
     Timed next;
     try {
@@ -375,12 +301,8 @@ class Choice {
     next.seconds = all[1] > 0 ? 0 : all[0];
     next.parts = all[2] > 0;
     next.recorded = all[3] == 0;
-    if (next.seconds > 0 &&
-        (!best_.operation || (best_.seconds > 0 && best_.recorded == next.recorded)))
-      ++compared_;
-    if (best_.operation && !is_better(next, best_)) return Trial::ran;
-    best_ = std::move(next);
-    return Trial::best;
+    tried_.push_back(std::move(next));
+    return &find_best() == &tried_.back() ? Trial::best : Trial::ran;
   }
 
   /// The library may fail to compile the code of one engine. Other engines may still run, unless
@@ -401,10 +323,8 @@ class Choice {
   static constexpr const char* parts_mark = " adds parts";
 
   ConvRequest request_;
-  Timed best_;
+  std::vector<Timed> tried_;
   bool whole_ = true;
-  int compared_ = 0;                 ///< number of operations whose durations are known by the best
-                                     ///< one's clock
   std::string why_, refused_;        ///< reason of the first list; last refusal in the current list
   std::exception_ptr failure_;       ///< the first
   std::vector<std::string> failed_;  ///< names of the candidates that failed
@@ -444,6 +364,7 @@ OperationResult choose_best(const ConvRequest& conv_request, bool older,
   Choice choice(conv_request);
   if (older) choice.try_algorithms();
   for (const std::string& graph : graphs) choice.try_plans(graph);
+  choice.time_again();
   OperationResult best = choice.take();
   const auto* const operation = std::get_if<std::unique_ptr<Operation>>(&best);
   if (operation != nullptr && choice.is_whole())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -59,35 +60,10 @@ double measure_held_seconds(Stream& stream, Operation& operation, int runs) {
   return early ? 0 : stream.seconds(0, 1) / runs;
 }
 
-/// The least of several times; repeats until it no longer falls by 1 %. The operation has run
-/// before, so its code is on the GPU. A host that submits slowly ends the repetitions, because a
-/// network has hundreds of plans.
-double least_held_seconds(Stream& stream, Operation& operation) {
-  constexpr int batches = 10;
-  constexpr double steady = 0.99;
-  constexpr double batch_s = 200e-6;  // the marks' resolution is small beside it
-  constexpr double most_runs = 20;    // the stream's queue holds their launches
-  const auto start = std::chrono::steady_clock::now();
-  double least = measure_held_seconds(stream, operation, 1);
-  for (int i = 0; i < batches && least > 0 && seconds_since(start) < longest_repeated_s; ++i) {
-    const double again = measure_held_seconds(
-        stream, operation, static_cast<int>(std::clamp(batch_s / least, 1.0, most_runs)));
-    if (again <= 0) break;
-    const bool fell = again < steady * least;
-    least = std::min(least, again);
-    if (!fell) break;
-  }
-  return least;
-}
-
-}  // namespace
-
-std::string gib(std::size_t bytes) {
-  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
-}
-
-std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
-                                       const std::string& request, double* seconds) {
+/// Temporary memory for the arguments of an operation, filled. Throws CaseError if memory is short.
+std::vector<std::unique_ptr<Tensor>> make_trial_tensors(CudaDevice& device,
+                                                        const Operation& operation,
+                                                        const std::string& request) {
   std::size_t need = 0, workspace = 0;
   for (const TensorSpec& spec : operation.arguments()) {
     need += spec.bytes;
@@ -99,35 +75,92 @@ std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
         "an algorithm with less workspace.",
         gib(need), gib(workspace), gib(free), request));
   std::vector<std::unique_ptr<Tensor>> tensors;
-  std::vector<Tensor*> bound;
   for (const TensorSpec& spec : operation.arguments()) {
     tensors.push_back(device.allocate(spec));
-    bound.push_back(tensors.back().get());
-    if (spec.role != Role::workspace) fill_for_trial(device, *bound.back());
+    if (spec.role != Role::workspace) fill_for_trial(device, *tensors.back());
   }
+  return tensors;
+}
+
+/// Binds the first tensors, as many as the operation has arguments.
+void bind_first(Operation& operation, const std::vector<std::unique_ptr<Tensor>>& tensors) {
+  std::vector<Tensor*> bound;
+  for (std::size_t i = 0; i < operation.arguments().size(); ++i) bound.push_back(tensors[i].get());
   operation.bind(bound);
-  const auto run = [&] {
-    operation.prologue(device.stream());
-    device.stream().wait();
-    return trace_kernels([&] {
-      operation.run(device.stream());
-      device.stream().wait();
-    });
-  };
+}
+
+/// Runs it once. The kernels of run(), if they can be recorded.
+std::optional<KernelTrace> trace_run(Stream& stream, Operation& operation) {
+  operation.prologue(stream);
+  stream.wait();
+  return trace_kernels([&] {
+    operation.run(stream);
+    stream.wait();
+  });
+}
+
+}  // namespace
+
+std::string gib(std::size_t bytes) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
+}
+
+std::optional<KernelMeaning> trial_run(CudaDevice& device, Operation& operation,
+                                       const std::string& request, double* seconds) {
+  const auto tensors = make_trial_tensors(device, operation, request);
+  bind_first(operation, tensors);
+  Stream& stream = device.stream();
   if (seconds != nullptr) wake(device, operation);
-  const auto kernels = run();
+  const auto kernels = trace_run(stream, operation);
   if (!kernels) {
-    if (seconds != nullptr) *seconds = least_held_seconds(device.stream(), operation);
+    if (seconds != nullptr) *seconds = measure_held_seconds(stream, operation, 1);
     return std::nullopt;
   }
   KernelMeaning seen = read_kernels(kernels->names);
   seen.seconds = kernels->seconds;
   // The first run has no data in caches.
   std::vector<double> repeats;
-  for (int i = 0; i < most_repeats && seen.seconds < longest_repeated_s; ++i)
-    if (const auto again = run()) repeats.push_back(again->seconds);
+  for (int i = 0; i < most_repeats && seen.seconds < longest_repeated_s && seconds == nullptr; ++i)
+    if (const auto again = trace_run(stream, operation)) repeats.push_back(again->seconds);
   if (!repeats.empty()) seen.seconds = median(repeats);
   return seen;
+}
+
+void time_in_rounds(CudaDevice& device, std::span<Contender> all, const std::string& request) {
+  constexpr std::size_t rounds = 4;
+  constexpr double batch_s = 200e-6;  // the marks' resolution is small beside it
+  constexpr double most_runs = 20;    // the stream's queue holds their launches
+  const auto size_of_all = [](const Contender& each) {
+    std::size_t bytes = 0;
+    for (const TensorSpec& spec : each.operation->arguments()) bytes += spec.bytes;
+    return bytes;
+  };
+  const auto largest = std::ranges::max_element(all, {}, size_of_all);
+  const auto tensors = make_trial_tensors(device, *largest->operation, request);
+  Stream& stream = device.stream();
+  for (const Contender& each : all) bind_first(*each.operation, tensors);
+  wake(device, *all.front().operation);
+  std::vector<std::vector<double>> samples(all.size());
+  const auto start = std::chrono::steady_clock::now();
+  for (std::size_t round = 0; round < rounds; ++round) {
+    // Long ones have a round in each direction.
+    if (round == 2 && seconds_since(start) > longest_repeated_s * static_cast<double>(all.size()))
+      break;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t which = round % 2 == 0 ? i : all.size() - 1 - i;
+      const Contender& each = all[which];
+      double seconds = 0;
+      if (each.recorded) {
+        if (const auto kernels = trace_run(stream, *each.operation)) seconds = kernels->seconds;
+      } else {
+        const double runs = std::clamp(batch_s / each.seconds, 1.0, most_runs);
+        seconds = measure_held_seconds(stream, *each.operation, static_cast<int>(runs));
+      }
+      if (seconds > 0) samples[which].push_back(seconds);
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!samples[i].empty()) all[i].seconds = median(samples[i]);
 }
 
 std::string note_kernels(const KernelMeaning& seen, Precision precision, Execution& execution) {

@@ -4,6 +4,7 @@
 //
 //   FAKE_GPU_WORK_US=N     what each piece of work takes (default, or -1: what it took the host)
 //   FAKE_GPU_WORK_US_NAME=N  the same from a run of cuDNN's algorithm NAME to that of another
+//   FAKE_GPU_DRIFT=F       each piece takes F times as long as the one before: its clock drifts
 //   FAKE_GPU_SUBMIT_US=N   what it costs the host to submit one (default 0): the GPU idles then
 //   FAKE_GPU_QUEUE=N       pieces that a stream takes while its GPU waits (default 1024)
 

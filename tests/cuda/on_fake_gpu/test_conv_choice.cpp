@@ -130,5 +130,20 @@ TEST(ConvChoice, IsKeptWhereMemoryDidNotDecide) {
   }
 }
 
+/// A GPU whose clock rises favours what is timed later, one whose clock falls what is timed before.
+TEST(ConvChoice, IsThatOfASteadyClockWhereItDrifts) {
+  ONLY_ON_THE_FAKE_GPU();
+  const struct {
+    const char *shape, *drift, *us_of_first, *taken;
+  } clocks[] = {{"mb1ic8ih5oc8oh5kh3ph1", "0.99", "94", "eng65_"},
+                {"mb1ic8ih6oc8oh6kh3ph1", "1.01", "106", "eng67_"}};
+  for (const auto& clock : clocks) {
+    const Variables drifts{{"FAKE_GPU_DRIFT", clock.drift},
+                           {"FAKE_GPU_WORK_US_engine_65", clock.us_of_first}};
+    const std::string taken = take(clock.shape, "graph");
+    EXPECT_NE(taken.find(clock.taken), std::string::npos) << taken;
+  }
+}
+
 }  // namespace test_conv_choice
 }  // namespace assay

@@ -62,8 +62,11 @@ OperationResult make_uniform(CudnnDevice& place, const ConvProblem& conv, const 
   Result<ConvForm> made_form = conv_form(conv, plain_weights ? "nhwc" : layout);
   if (auto* refusal = std::get_if<Unsupported>(&made_form)) return std::move(*refusal);
   const ConvForm& form = std::get<ConvForm>(made_form);
-  const ConvRequest conv_request{place, conv, form,
-                                 fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
+  const ConvRequest conv_request{place,
+                                 conv,
+                                 form,
+                                 wanted,
+                                 fmt::format("{}, {}, {}, {}", name(conv.direction()),
                                              name(precision), form.layout, conv.canonical()),
                                  ranks};
   OperationResult operation =
@@ -73,7 +76,7 @@ OperationResult make_uniform(CudnnDevice& place, const ConvProblem& conv, const 
                   return by_algorithm(conv_request, static_cast<int>(position - names.begin()));
                 });
   if (const auto* refusal = std::get_if<Unsupported>(&operation))
-    return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text)};
+    return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text())};
   if (!plain_weights) return operation;
   return with_plain_weights(conv, std::move(std::get<std::unique_ptr<Operation>>(operation)));
 }
@@ -134,11 +137,11 @@ OperationResult make_summed(CudnnDevice& place, const ConvProblem& conv, const O
   if (auto* refusal = std::get_if<Unsupported>(&plain)) return std::move(*refusal);
   const ConvForm form = add_sums(std::move(std::get<ConvForm>(plain)));
   const ConvRequest conv_request{
-      place, conv, form,
-      fmt::format("{} and sums {}, {}", graph, name(precision), conv.canonical()), ranks};
+      place, conv, form, graph, fmt::format("and sums {}, {}", name(precision), conv.canonical()),
+      ranks};
   OperationResult best = choose_best(conv_request, false, {graph});
   if (const auto* const refusal = std::get_if<Unsupported>(&best))
-    return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text)};
+    return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text())};
   return best;
 }
 

@@ -80,7 +80,8 @@ OperationResult settle_operation(const ConvRequest& conv_request, const std::str
     // The oracle would refuse its results, correct or not.
     if (auto why = convolution::explain_unjudged(conv_request.problem, operation->execution()))
       return Unsupported{std::move(*why)};
-    if (auto refusal = operation->prove(conv_request.place, conv_request.text, conv_request.timed))
+    if (auto refusal =
+            operation->prove(conv_request.place, conv_request.text(), conv_request.timed))
       return std::move(*refusal);
     return operation;
   });
@@ -96,7 +97,8 @@ struct Candidate {
 
 /// An operation that has run on all ranks.
 struct Timed {
-  std::unique_ptr<Convolution> operation;
+  std::string list;  ///< its graph, or "" for the older interface
+  std::unique_ptr<Convolution> operation{};
   double seconds = 0;     ///< on the slowest rank; 0: unknown
   bool recorded = false;  ///< true: on all ranks these are seconds of its kernels; false: on some
                           ///< rank they are from events
@@ -129,7 +131,7 @@ class Choice {
   void try_algorithms() {
     refused_ = no_memory_for(request_, "algorithm");
     for (const Candidate& candidate : common([this] { return algorithms(); })) {
-      const Trial trial = attempt(candidate);
+      const Trial trial = attempt(candidate, "");
       if (trial == Trial::broke || (trial == Trial::best && !tried_.back().parts) || decided())
         break;
     }
@@ -144,7 +146,7 @@ class Choice {
     std::size_t ran = 0;
     for (const Candidate& candidate : common([&] { return plans(algorithm); })) {
       if (ran == most_plans || (candidate.parts && ran > 0) || decided()) break;
-      const Trial trial = attempt(candidate);
+      const Trial trial = attempt(candidate, algorithm);
       if (trial == Trial::broke) break;
       if (trial != Trial::refused) ++ran;
     }
@@ -165,7 +167,7 @@ class Choice {
         all.push_back(
             {each.operation.get(), each.operation->recorded(), each.operation->seconds()});
     try {
-      time_in_rounds(request_.place, all, request_.text);
+      time_in_rounds(request_.place, all, request_.text());
     } catch (const std::exception&) {
       whole_ = false;
     }
@@ -180,19 +182,24 @@ class Choice {
       if (each.seconds > 0) each.seconds = *next++;
   }
 
+  /// The best one of a list, "": of all. Null if none runs.
+  std::unique_ptr<Convolution> copy_best(const std::string& list) const {
+    const Timed* const best = find_best(list);
+    if (best == nullptr) return nullptr;
+    auto copy = best->operation->again();
+    const auto compared = std::ranges::count_if(tried_, [&](const Timed& each) {
+      return is_of(each, list) && each.seconds > 0 && each.recorded == best->recorded;
+    });
+    if (compared > 1)
+      copy->note(best->recorded ? "chosen_by_trace" : "chosen_by_events",
+                 static_cast<double>(compared));
+    if (!failed_.empty()) copy->note_failed(failed_);
+    return copy;
+  }
+
   /// Throws the first failure if nothing runs.
   OperationResult take() {
-    if (!tried_.empty()) {
-      Timed& best = find_best();
-      const auto compared = std::ranges::count_if(tried_, [&](const Timed& each) {
-        return each.seconds > 0 && each.recorded == best.recorded;
-      });
-      if (compared > 1)
-        best.operation->note(best.recorded ? "chosen_by_trace" : "chosen_by_events",
-                             static_cast<double>(compared));
-      if (!failed_.empty()) best.operation->note_failed(failed_);
-      return std::move(best.operation);
-    }
+    if (auto best = copy_best("")) return best;
     if (failure_) std::rethrow_exception(failure_);
     return Unsupported{std::move(why_)};
   }
@@ -204,12 +211,16 @@ class Choice {
   /// The first operation suffices if durations are unknown.
   bool decided() const { return !tried_.empty() && tried_.front().seconds <= 0; }
 
+  static bool is_of(const Timed& each, const std::string& list) {
+    return list.empty() || each.list == list;
+  }
+
   /// Among those that have run.
-  Timed& find_best() {
-    Timed* best = &tried_.front();
-    for (Timed& each : tried_)
-      if (is_better(each, *best)) best = &each;
-    return *best;
+  const Timed* find_best(const std::string& list) const {
+    const Timed* best = nullptr;
+    for (const Timed& each : tried_)
+      if (is_of(each, list) && (best == nullptr || is_better(each, *best))) best = &each;
+    return best;
   }
 
   Candidates algorithms() {
@@ -280,8 +291,8 @@ class Choice {
   }
 
   /// Runs a candidate on all ranks, and keeps it. Tells if it is the best so far.
-  Trial attempt(const Candidate& candidate) {
-    Timed next;
+  Trial attempt(const Candidate& candidate, const std::string& list) {
+    Timed next{list};
     try {
       OperationResult operation = on_all(request_.ranks, candidate.make);
       if (auto* refusal = std::get_if<Unsupported>(&operation)) {
@@ -302,7 +313,7 @@ class Choice {
     next.parts = all[2] > 0;
     next.recorded = all[3] == 0;
     tried_.push_back(std::move(next));
-    return &find_best() == &tried_.back() ? Trial::best : Trial::ran;
+    return find_best("") == &tried_.back() ? Trial::best : Trial::ran;
   }
 
   /// The library may fail to compile the code of one engine. Other engines may still run, unless
@@ -356,7 +367,10 @@ OperationResult choose_best(const ConvRequest& conv_request, bool older,
   // may end before.
   static auto& chosen =
       *new std::map<std::pair<const Device*, std::string>, std::unique_ptr<Convolution>>;
-  std::unique_ptr<Convolution>& kept = chosen[{&conv_request.place, conv_request.text}];
+  const auto kept_for = [&](const std::string& algorithm) -> std::unique_ptr<Convolution>& {
+    return chosen[{&conv_request.place, algorithm + ' ' + conv_request.what}];
+  };
+  std::unique_ptr<Convolution>& kept = kept_for(conv_request.algorithm);
   // Some ranks may have chosen before together with other ranks, or may lack the memory now.
   const std::string own = kept && has_room(conv_request.place, *kept) ? kept->way() : "";
   const std::vector<std::string> all = conv_request.ranks.allgather(own);
@@ -365,11 +379,11 @@ OperationResult choose_best(const ConvRequest& conv_request, bool older,
   if (older) choice.try_algorithms();
   for (const std::string& graph : graphs) choice.try_plans(graph);
   choice.time_again();
-  OperationResult best = choice.take();
-  const auto* const operation = std::get_if<std::unique_ptr<Operation>>(&best);
-  if (operation != nullptr && choice.is_whole())
-    kept = static_cast<const Convolution&>(**operation).again();  // by settle_operation()
-  return best;
+  if (choice.is_whole()) {
+    for (const std::string& graph : graphs) kept_for(graph) = choice.copy_best(graph);
+    kept = choice.copy_best("");
+  }
+  return choice.take();
 }
 
 }  // namespace assay::cuda

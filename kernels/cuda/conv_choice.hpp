@@ -20,9 +20,10 @@ struct ConvRequest {
   CudnnDevice& place;
   const ConvProblem& problem;
   const ConvForm& form;
-  std::string text;  ///< the request, for messages
+  std::string algorithm, what;  ///< the requested algorithm, and the rest of the request
   Communicator& ranks;
   bool timed = false;  ///< times the operation, by events if its kernels cannot be recorded
+  std::string text() const { return algorithm + ' ' + what; }
 };
 
 using OperationResult = Result<std::unique_ptr<Operation>>;
@@ -34,7 +35,8 @@ OperationResult by_algorithm(const ConvRequest& conv_request, int algorithm);
 /// plans of each of `graphs`. This is a collective: all ranks call it and choose the same
 /// operation, by the longest durations over the ranks. Durations are those of recorded kernels, or
 /// else of events. Execution::numbers tells how many operations were compared ("chosen_by_trace",
-/// "chosen_by_events"). Equal requests of a process get the choice of the first one.
+/// "chosen_by_events"). Equal requests of a process get the choice of the first one; a request for
+/// one of its `graphs` alone gets the best plan of this graph.
 OperationResult choose_best(const ConvRequest& conv_request, bool older,
                             const std::vector<std::string>& graphs);
 

@@ -131,11 +131,11 @@ OperationResult make_conv_norm(Device& device, const Problem& what, const Option
     if (auto* refusal = std::get_if<Unsupported>(&plain)) return std::move(*refusal);
     const ConvForm form = add_normalization(std::move(std::get<ConvForm>(plain)), norm.fusion());
     const ConvRequest conv_request{
-        place, conv, form,
-        fmt::format("{} {}, {}", graph, name(conv.precision()), what.canonical()), ranks};
+        place, conv, form, graph, fmt::format("{}, {}", name(conv.precision()), what.canonical()),
+        ranks};
     OperationResult best = choose_best(conv_request, false, {graph});
     if (const auto* refusal = std::get_if<Unsupported>(&best))
-      return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text)};
+      return Unsupported{fmt::format("{} ({})", refusal->reason, conv_request.text())};
     return std::make_unique<NormalizedConvolution>(
         problem, norm, std::move(std::get<std::unique_ptr<Operation>>(best)));
   });

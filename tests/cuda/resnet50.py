@@ -51,12 +51,13 @@ class Resnet(RunTest):
 
     def test_equal_convolutions_have_one_choice(self):
         plans = self.folder / "plans"
-        for words in ((), ("--precision", "tf32")):
+        # A measured network asks for graphs by their names, too.
+        for words, backend in (((), "cuda"), (("--precision", "tf32"), "cuda"), ((), "auto")):
             plans.unlink(missing_ok=True)
-            row = self.row("--steps", "2", *words, FAKE_CUDNN_PLANS=str(plans))
+            row = self.row("--steps", "2", *words, backend=backend, FAKE_CUDNN_PLANS=str(plans))
             self.assertEqual(row["status"], "ok", row["reason"])
             lines = plans.read_text().splitlines()
-            self.assertEqual(len(lines), len(set(lines)), words)
+            self.assertEqual(len(lines), len(set(lines)), (words, backend))
 
     def test_every_algorithm_of_cudnn_is_a_candidate_and_verified(self):
         for direction, algorithm in (("forward", "implicit_gemm"), ("bwd_data", "algo_1"), ("bwd_weights", "algo_3")):

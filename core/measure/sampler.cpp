@@ -37,10 +37,11 @@ Sampler::Sampler(Workload& workload, Communicator& ranks)
       apart_(Hold(stream_).holds()) {}
 
 bool Sampler::others_agree(bool late) noexcept {
-  // More than a queue takes may fit into it as one recording. Where a rank's runs do not, no rank
-  // holds any more.
+  // A run that a queue cannot take may fit into it as one recording. Runs of several ranks are not
+  // recorded: a recording runs once, and a run may wait for another rank, which records nothing.
   try {
-    if (early_.in_vain() && !failure_ && std::exchange(records_, false) && workload_.record())
+    if (ranks_.size() == 1 && early_.in_vain() && !failure_ && std::exchange(records_, false) &&
+        workload_.record())
       early_ = EarlyBegins();
   } catch (...) {
     failure_ = std::current_exception();

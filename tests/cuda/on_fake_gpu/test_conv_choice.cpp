@@ -93,7 +93,7 @@ class Variables {
 /// What is taken for this convolution, in fp16: the first that has memory, since all take as long.
 std::string take(const char* shape, const std::string& algorithm) {
   static auto& plugins = *new Plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  const auto alone = serial_communicator();
+  const auto alone = make_serial_communicator();
   const Variables equal{{"FAKE_GPU_WORK_US", "100"}, {"FAKE_GPU_SUBMIT_US", "300"}};
   Result<Backend*> opened = plugins.open("cuda");
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) return refusal->reason;

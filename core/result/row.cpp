@@ -233,6 +233,7 @@ void to_json(json& document, const Epoch& epoch) { document = write_fields(epoch
 void to_json(json& document, const RowBaseline& baseline) { document = write_fields(baseline); }
 void from_json(const json& document, RowDeviceState& state) { read_fields(document, state); }
 void from_json(const json& document, RowDeviceHealth& health) { read_fields(document, health); }
+void to_json(json& document, const RowLayer& layer) { document = write_fields(layer); }
 void to_json(json& document, const RowLayersSum& sum) { document = write_fields(sum); }
 void to_json(json& document, const Row& row) { document = write_fields(row); }
 void from_json(const json& document, Row& row) { read_fields(document, row); }

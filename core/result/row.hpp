@@ -212,6 +212,7 @@ void to_json(nlohmann::json& json, const RowBaseline& baseline);
 void from_json(const nlohmann::json& json, RowDeviceState& state);
 void from_json(const nlohmann::json& json, RowDeviceHealth& health);
 void to_json(nlohmann::json& json, const Epoch& epoch);
+void to_json(nlohmann::json& json, const RowLayer& layer);
 void to_json(nlohmann::json& json, const RowLayersSum& sum);
 /// The row as it stands in a file, and back. json::exception for a field of another type: files are
 /// checked before (result_check.hpp).

@@ -248,12 +248,29 @@ std::string log_of_case(const fs::path& file) {
   return text;
 }
 
+namespace {
+
+/// True if both lines are an MPI library's ("[host:process] ...") and differ only in numbers. Open
+/// MPI writes one for every message that a dead rank can no longer take.
+bool is_repeated(const std::string& line, const std::string& next) {
+  const auto without_digits = [](std::string text) {
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+  };
+  return line.starts_with('[') && without_digits(line) == without_digits(next);
+}
+
+}  // namespace
+
 std::string read_tail(const fs::path& file, std::size_t bytes) {
-  std::string text;
-  // The message that a rank was ended with its job does not tell why the job ended.
-  for (const std::string& said : split(log_of_case(file), '\n'))
-    if (!said.ends_with(ended_by_signal)) text += said + "\n";
-  if (!text.empty()) text.pop_back();
+  std::vector<std::string> lines;
+  for (std::string& line : split(log_of_case(file), '\n')) {
+    // The message that a rank was ended with its job does not tell why the job ended.
+    if (line.ends_with(ended_by_signal)) continue;
+    if (!lines.empty() && is_repeated(lines.back(), line)) lines.pop_back();
+    lines.push_back(std::move(line));
+  }
+  std::string text = join(lines, "\n");
   const bool cut = text.size() > bytes;
   if (cut) {
     text.erase(0, text.size() - bytes);

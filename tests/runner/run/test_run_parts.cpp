@@ -94,6 +94,16 @@ TEST_F(RunParts, TailsDoNotQuoteThatRanksWereEnded) {
   EXPECT_EQ(read_tail(folder_ / "t"), "rank 1 on a: MPI_Test: truncated");
 }
 
+TEST_F(RunParts, TailsQuoteALineThatAnMpiLibraryRepeatsOnce) {
+  std::ofstream log(folder_ / "t");
+  log << "epoch 3: loss 0.5\n";
+  for (int i = 0; i < 100; ++i)
+    log << "[vm:" << 100 + i % 3 << "] Read -1, expected " << 4096 * i << ", errno = 3\n";
+  log << "the end\n" << std::flush;
+  EXPECT_EQ(read_tail(folder_ / "t"),
+            "epoch 3: loss 0.5; [vm:100] Read -1, expected 405504, errno = 3; the end");
+}
+
 TEST_F(RunParts, WhatCannotBeStartedIsAnInputError) {
   EXPECT_THROW(Child({"/nonexistent/program"}, folder_ / "o", folder_ / "e"), InputError);
   EXPECT_THROW(Child({"/bin/true"}, folder_ / "no" / "such" / "o", folder_ / "e"), InputError);

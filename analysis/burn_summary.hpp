@@ -58,7 +58,7 @@ Drift compute_drift(const std::map<std::string, std::vector<Burn::Window>>& wind
 /// "0 wrong of 12345 runs in 0.5 device-hours, below 6 an hour (95 %)".
 std::string summarize_burn(const BurnTotal& total);
 
-/// One line for each total. If there is no burn-in, the note gives the reason.
+/// A table with one line for each total. A total without a burn-in has the reason as its note.
 Table burn_lines(const std::vector<BurnTotal>& totals);
 /// The first faults of the totals, a line each: what was wrong, where and when.
 std::vector<std::string> burn_faults(const std::vector<BurnTotal>& totals);

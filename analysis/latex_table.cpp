@@ -39,7 +39,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// A number with its unit and its mark, or a range of two: "1.23 ms!", "789 .. 801 ns", "0.98".
 struct PrintedNumber {
-  Texts numbers{}, units{};  ///< one, or two for a range; units: "" if there is none
+  Texts numbers{}, units{};  ///< a range has two of each; a unit may be ""
   std::string mark{};
 };
 

@@ -15,8 +15,8 @@ namespace assay {
 /// computed in bf16, "bf16 storage, fp32 arithmetic" if only the tensors were bf16, "bf16 storage,
 /// arithmetic unknown" if the library does not report it. fp64 and fp32 need no report, because
 /// their error bounds exclude a coarser arithmetic. A tf32 row with errors below
-/// least_error_of_tf32 is "fp32 storage, fp32 arithmetic". A series without a result, or a
-/// published one, has the precision that was requested.
+/// least_error_of_tf32 is "fp32 storage, fp32 arithmetic". A series without a result
+/// has the requested precision; so does a published series.
 std::string find_executed_precision(const Series& series);
 
 /// A ratio to fp32, above 1 if the row is better: the median over the launches that have both rows.
@@ -36,7 +36,7 @@ struct PrecisionRow {
   std::optional<RatioToFp32> speedup{};  ///< time of fp32 over time of the row
   std::optional<RatioToFp32>
       energy{};        ///< joules of fp32 over joules of the row, if both have them
-  std::string note{};  ///< why there is no speedup, or that launches were left out
+  std::string note{};  ///< the reason for a missing speedup or for launches left out
   bool is_reference() const { return series == fp32; }
 };
 

@@ -68,7 +68,7 @@ std::optional<Ensemble> read_ensemble(const RunResult& result, const std::string
 }
 
 const Row* find_row(const Ensemble& ensemble, const std::vector<Row>& rows, int member, int rung) {
-  const Row* last = nullptr;  // the last one, because a resumed run may have repeated it
+  const Row* last = nullptr;  // a resumed run may have repeated the row: its last row counts
   for (const Row& row : rows)
     if (row.launch == member &&
         row.number("epochs") ==
@@ -88,8 +88,8 @@ std::optional<RankedMember> make_ranked_member(const Row& row, int rung, double 
 }
 
 bool is_better(const RankedMember& a, const RankedMember& b) {
-  // Of members that reached the target, the one with the fewest epochs is the best: after as many
-  // epochs, the others were still below the target.
+  // The best member is the one that reached the target after the fewest epochs: the other members
+  // were still below the target then.
   const auto key = [](const RankedMember& member) {
     return std::tuple(!member.reached, member.reached ? member.epochs : -member.rung,
                       -member.quality, member.member);

@@ -50,9 +50,9 @@ SeriesVerdict judge_series(const RowHistory& series, const Anchor* promoted, dou
                            double tolerance);
 
 /// Judges each series. `tolerance`: for all rows; by default that of each row, else 0.05. The exit
-/// code is 4 if a series is slower or drifting, 3 or 7 if its last run is incorrect or failed, 6 if
-/// its result is lost or there is no series. Series that are too short or suspect do not change the
-/// exit code.
+/// code is 4 if a series is slower or drifting, 3 if the last run of a series is incorrect, 7 if it
+/// failed, 6 if its result is lost, and 6 if there is no series. A series that is too short or
+/// suspect does not change the exit code.
 History judge_history(History history, const Anchors& anchors, const std::vector<Event>& events,
                       std::optional<double> tolerance = std::nullopt);
 

@@ -198,8 +198,8 @@ json make_verdict_part(const ReportInput& input, const SeriesList& all) {
   add_judgements<Comparison>(input.documents, judgements);
   add_judgements<History>(input.documents, judgements);
   const bool judged = !judgements.empty();
-  // Of equally severe verdicts the first counts. Bad rows come first, because they tell most, and
-  // good rows last.
+  // The first of equally severe verdicts counts. The verdict on the rows comes first if it is bad,
+  // because it tells most; if it is good, it comes last.
   if (measured) {
     const Judgement own = judge(input, all);
     judgements.insert(own.code == ExitCode::ok ? judgements.end() : judgements.begin(), own);

@@ -17,7 +17,8 @@ namespace {
 /// Most messages of a step that are simulated one by one: they take some seconds, and 8 bytes each.
 constexpr double most_simulated = 2e7;
 
-/// The computation for a batch: a given one, or interpolated between the two neighbouring batches.
+/// Finds the computation of a batch. If the batch was not measured, its computation is interpolated
+/// between the two neighbouring batches.
 Result<Compute> find_compute(const std::vector<BatchCompute>& all, std::int64_t batch) {
   const auto above = std::find_if(all.begin(), all.end(), [&](const BatchCompute& measured) {
     return measured.batch >= batch;

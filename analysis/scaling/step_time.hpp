@@ -35,9 +35,9 @@ struct Bucket {
   double ready = 1;  ///< fraction of the backward pass after which all of them are computed
 };
 
-/// Buckets of at least `least` elements (except the last one). Tensors are in the order in which
-/// the backward pass computes them; models/network/trainer.cpp fills its buckets by the same rule.
-/// Tensor i of n is ready at i/n of the backward pass.
+/// Puts tensors into buckets. Each bucket has at least `least` elements; the last one may have
+/// fewer. Tensors are in the order of the backward pass. models/network/trainer.cpp fills its
+/// buckets by the same rule. Tensor i of n is ready at i/n of the backward pass.
 std::vector<Bucket> make_buckets(const std::vector<std::int64_t>& tensors, std::int64_t least);
 
 struct StepTime {

@@ -113,8 +113,8 @@ bool is_better(const Timed& a, const Timed& b) {
   return a.parts ? 1.05 * a.seconds < b.seconds : a.seconds <= 1.05 * b.seconds;
 }
 
-constexpr std::size_t most_plans = 4;  // number of plans to try: the first is within 3 % of the
-                                       // best
+/// Plans of a graph that are tried. The first of the heuristics is within 3 % of the best.
+constexpr std::size_t most_plans = 4;
 
 /// Finds the best candidate. All ranks try the same candidates in the same order, and agree on each
 /// outcome before the next trial. So all ranks make equally many collective calls, even if one rank

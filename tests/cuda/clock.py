@@ -82,7 +82,7 @@ class Clock(RunTest):
         # The checks within the timed phase are of recorded runs.
         row = self.rows(*rnn, "lstm:8-2-3", code=3, FAKE_GPU_GRAPHS="idle", **many)[0]
         self.assertEqual((row["status"], row["samples_s"]), ("incorrect", []))
-        # What cannot be recorded contains the host: a library that waits, say, or other buffers in each run.
+        # The host's time is in runs that cannot be recorded: a library waits, or each run has other buffers.
         for words, variables in ((("lstm:8-2-3",), {"FAKE_GPU_GRAPHS": "0"}), (("lstm:64-2-3", "--cache", "cold"), {})):
             row = self.rows(*rnn, *words, **many, **variables)[0]
             self.assertRegex(row["time_s"]["host_included"], r"^\d+ of \d+ samples: a library waits for the GPU within a run, or a run has more")

@@ -90,7 +90,8 @@ class Variables {
   std::map<std::string, std::string> all_;
 };
 
-/// What is taken for this convolution, in fp16: the first that has memory, since all take as long.
+/// Returns the choice for this convolution in fp16. All candidates take equally long on the fake,
+/// so the first one with enough memory is chosen.
 std::string take(const char* shape, const std::string& algorithm) {
   static auto& plugins = *new Plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   const auto alone = make_serial_communicator();

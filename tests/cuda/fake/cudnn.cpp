@@ -21,9 +21,8 @@
 //                             IDLE are of engine_N, too; FAKE_CUDNN_REFUSES=graph: there are none,
 //                             FAKE_CUDNN_REFUSES=fusion: none of more operations than one
 //   FAKE_CUDNN_PLANS=FILE     a line is added for each plan that is made: engine and convolution
-//   FAKE_CUDNN_UNCOMPILED=engine_N or fusion  a plan of this engine, or of several operations,
-//   cannot
-//                             be made: the code of its engine does not compile
+//   FAKE_CUDNN_UNCOMPILED=engine_N or fusion  the code of this engine, or of a plan of several
+//                             operations, does not compile: the plan cannot be made
 //   FAKE_CUDNN_SLOW=fusion    those of more operations than one take eight pieces of work more
 //   FAKE_CUDNN_SUMS=FAULT     of the sums beside a convolution: pixel, squares, none
 //                             (cudnn_points.hpp)
